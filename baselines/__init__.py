@@ -1,0 +1,1 @@
+"""Baselines and controls: one folder each, with entry.toml and method.py."""

@@ -1,0 +1,1 @@
+"""The board people browse, and the records bundled with Podium."""

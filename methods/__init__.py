@@ -1,0 +1,1 @@
+"""The papers' methods: one folder each, with entry.toml and method.py."""

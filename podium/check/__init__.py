@@ -1,0 +1,1 @@
+"""The conformance checks for tasks and entries."""

@@ -1,0 +1,1 @@
+"""Files that problems are built from: local folder, cache, package, pinned address."""

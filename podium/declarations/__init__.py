@@ -1,0 +1,1 @@
+"""What tasks, entries and suites declare in TOML."""

@@ -1,0 +1,82 @@
+"""The shape of ``entry.toml``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from podium.declarations.task import Name, PaperSpec, Strict, TaskId, Text, unique
+
+Kind = Literal["reference", "baseline", "control", "submission"]
+
+
+class VariantSpec(Strict, frozen=True, kw_only=True):
+    """The same method under another fixed configuration, as an entry of its own."""
+
+    id: Name
+    title: Text
+    summary: str = ""
+    config: dict[str, Any]
+    kind: Kind | None = None
+
+
+class EntryFile(Strict, frozen=True, kw_only=True):
+    """A method's folder: one entry, and one more for every variant."""
+
+    id: Name
+    kind: Kind
+    title: Text
+    summary: Text
+    tasks: Annotated[tuple[TaskId, ...], Meta(min_length=1)]
+    function: Annotated[
+        str,
+        Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$"),
+    ] = "method:run"
+    config: dict[str, Any] = {}
+    preload: tuple[Text, ...] = ()
+    requires: tuple[Text, ...] = ()
+    extra: str | None = None
+    devices: Annotated[tuple[Literal["cpu", "cuda"], ...], Meta(min_length=1)] = ("cpu",)
+    seeded: bool = True
+    paper: PaperSpec | None = None
+    variants: tuple[VariantSpec, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a repeated id or task."""
+        unique("id", [self.id, *(v.id for v in self.variants)])
+        unique("tasks", list(self.tasks))
+
+    def entries(self) -> tuple[EntrySpec, ...]:
+        """Return the entry itself and its variants, each with its whole configuration."""
+        first = EntrySpec(
+            file=self,
+            id=self.id,
+            title=self.title,
+            summary=self.summary,
+            kind=self.kind,
+            config=self.config,
+        )
+        rest = (
+            EntrySpec(
+                file=self,
+                id=v.id,
+                title=v.title,
+                summary=v.summary or self.summary,
+                kind=v.kind or self.kind,
+                config={**self.config, **v.config},
+            )
+            for v in self.variants
+        )
+        return (first, *rest)
+
+
+class EntrySpec(Strict, frozen=True, kw_only=True):
+    """One entry: a method with a fixed configuration."""
+
+    file: EntryFile
+    id: str
+    title: str
+    summary: str
+    kind: Kind
+    config: dict[str, Any]

@@ -1,0 +1,1 @@
+"""Metrics: arrays in, one float out."""

@@ -1,0 +1,1 @@
+"""From a command to a list of runs with digest keys."""

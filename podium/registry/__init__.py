@@ -1,0 +1,1 @@
+"""Which tasks and entries there are, found without importing them."""

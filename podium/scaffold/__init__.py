@@ -1,0 +1,1 @@
+"""Templates behind `podium new`."""

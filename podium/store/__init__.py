@@ -1,0 +1,1 @@
+"""Records on disk, and what they say of where they came from."""
