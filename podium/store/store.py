@@ -1,0 +1,225 @@
+"""A folder of records: one strict JSON file a run, written by any number of processes."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+
+import msgspec
+
+from podium.errors import InputError, MissingError
+from podium.store.files import check_writable, remove_stale, write_atomically
+from podium.store.names import folder_name, record_name
+from podium.store.record import Record, Status
+
+if TYPE_CHECKING:
+    from podium.contracts import Prediction
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """What resuming needs of a record, decoded without the rest."""
+
+    key: str
+    key_parts: dict[str, str]
+    task: str
+    task_version: int
+    tier: str
+    problem: str
+    entry: str
+    seed: int
+    status: Status
+    finished: str
+
+    @property
+    def identity(self) -> tuple[str, int, str, str, str, int]:
+        """What the run was of; see ``Record.identity``."""
+        return (self.task, self.task_version, self.tier, self.problem, self.entry, self.seed)
+
+
+class Damaged(msgspec.Struct, frozen=True):
+    """A record file that cannot be read, and why."""
+
+    path: Path
+    reason: str
+
+
+_Kept = TypeVar("_Kept", Record, Head)
+_RECORD = msgspec.json.Decoder(Record)
+_HEAD = msgspec.json.Decoder(Head)
+
+
+def _tell(damaged: Damaged) -> None:
+    print(
+        f"podium: {damaged.path}: damaged record, left out: {damaged.reason}\n"
+        "  fix: delete the file and run again",
+        file=sys.stderr,
+    )
+
+
+class Store:
+    """Records under ``root``, as ``<task>/<problem>-<entry>-s<seed>-<digest of the key>.json``.
+
+    A damaged file never stops the others from being read; each is passed once to ``on_damage``
+    (by default a line on standard error).
+    """
+
+    def __init__(self, root: Path | str, *, on_damage: Callable[[Damaged], None] = _tell) -> None:
+        self.root = Path(root)
+        self._on_damage = on_damage
+        self._reported: set[Path] = set()
+
+    def prepare(self) -> None:
+        """Make the folder, prove that it can be written, and clear what dead writers left.
+
+        Raises:
+            MissingError: it cannot be written.
+        """
+        check_writable(self.root)
+        for folder in [self.root, *self._folders(None)]:
+            remove_stale(folder)
+
+    def write(self, record: Record, prediction: Prediction | None = None) -> Path:
+        """Write a record, and its prediction before it; return the record's path.
+
+        The record is on disk (synced) when this returns. A record of the same key is replaced.
+
+        Raises:
+            InputError: a number in the record is not finite, or a predicted array holds objects.
+            MissingError: the store cannot be written or the disk is full; nothing is changed.
+        """
+        folder = self.root / folder_name(record.task)
+        name = record_name(record.problem, record.entry, record.seed, record.key)
+        path = folder / f"{name}.json"
+        _refuse_non_finite(msgspec.to_builtins(record), str(path), "record")
+        if prediction is not None:
+            arrays = folder / f"{name}.npz"
+            write_atomically(arrays, lambda file: _write_arrays(file, prediction, arrays))
+            with arrays.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            record = msgspec.structs.replace(
+                record, predictions=arrays.name, predictions_sha256=digest
+            )
+        text = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+        write_atomically(path, lambda file: _write_all(file, text))
+        return path
+
+    def records(self, task: str | None = None) -> list[Record]:
+        """Return the newest record of every run, ordered by identity."""
+        return self._newest(_RECORD, task)
+
+    def heads(self, task: str | None = None) -> list[Head]:
+        """Return the same as ``records``, without what resuming does not need."""
+        return self._newest(_HEAD, task)
+
+    def finished(self, task: str | None = None) -> dict[str, Status]:
+        """Return the status of every run by its key; only the newest of a run counts."""
+        return {head.key: head.status for head in self.heads(task)}
+
+    def prediction(self, record: Record) -> dict[str, Any]:
+        """Return the arrays stored beside a record, after checking their digest.
+
+        Raises:
+            MissingError: the record has none, or the file is gone or was changed.
+        """
+        import numpy as np
+
+        if record.predictions is None:
+            raise MissingError("the record has no stored predictions", where=record.key)
+        path = self.root / folder_name(record.task) / record.predictions
+        if not path.is_file():
+            raise MissingError("the file of predictions is missing", where=str(path))
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != record.predictions_sha256:
+            raise MissingError(
+                "the file of predictions was changed",
+                where=str(path),
+                expected=f"SHA-256 {record.predictions_sha256}",
+                found=digest,
+                fix="run it again with --force",
+            )
+        with np.load(path, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+
+    def _newest(self, decoder: msgspec.json.Decoder[_Kept], task: str | None) -> list[_Kept]:
+        newest: dict[tuple[str, int, str, str, str, int], _Kept] = {}
+        for path in self._files(task):
+            item = self._read(path, decoder)
+            if item is None:
+                continue
+            known = newest.get(item.identity)
+            # Times share one format, so their order as text is their order in time.
+            if known is None or (known.finished, known.key) < (item.finished, item.key):
+                newest[item.identity] = item
+        return [newest[identity] for identity in sorted(newest)]
+
+    def _read(self, path: Path, decoder: msgspec.json.Decoder[_Kept]) -> _Kept | None:
+        try:
+            return decoder.decode(path.read_bytes())
+        except FileNotFoundError:
+            return None  # removed by someone else since the folder was listed
+        except (OSError, msgspec.DecodeError) as error:
+            if path not in self._reported:
+                self._reported.add(path)
+                self._on_damage(Damaged(path, str(error)))
+            return None
+
+    def _files(self, task: str | None) -> Iterator[Path]:
+        for folder in self._folders(task):
+            for path in folder.iterdir():
+                if path.suffix == ".json" and not path.name.startswith("."):
+                    yield path
+
+    def _folders(self, task: str | None) -> list[Path]:
+        if task is not None:
+            folder = self.root / folder_name(task)
+            return [folder] if folder.is_dir() else []
+        if not self.root.is_dir():
+            return []
+        return sorted(p for p in self.root.iterdir() if p.is_dir() and not p.name.startswith("."))
+
+
+def _refuse_non_finite(value: object, where: str, name: str) -> None:
+    """JSON has no NaN and no infinity; writing null in their place would hide them."""
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InputError(
+                f"{name} is not finite",
+                where=where,
+                expected="a finite number, or null with a reason",
+                found=str(value),
+            )
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _refuse_non_finite(item, where, f"{name}.{key}")
+    elif isinstance(value, list | tuple):
+        for index, item in enumerate(value):
+            _refuse_non_finite(item, where, f"{name}[{index}]")
+
+
+def _write_arrays(file: BinaryIO, prediction: Mapping[str, Any], path: Path) -> None:
+    import zipfile
+
+    import numpy as np
+
+    # Not numpy.savez: it takes the arrays as keywords, where a name may clash with its own.
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(prediction):
+            array = np.asanyarray(prediction[name])
+            if array.dtype.hasobject:
+                raise InputError(
+                    f"the array {name!r} holds Python objects",
+                    where=str(path),
+                    expected="numbers, booleans or text",
+                )
+            member = zipfile.ZipInfo(f"{name}.npy")  # a fixed date: equal arrays, equal file
+            with archive.open(member, "w", force_zip64=True) as out:
+                np.lib.format.write_array(out, array, allow_pickle=False)
+
+
+def _write_all(file: BinaryIO, text: bytes) -> None:
+    file.write(text)
