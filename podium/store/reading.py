@@ -1,0 +1,148 @@
+"""Read records: the local store merged over the records that are bundled with Podium."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from podium.errors import InputError
+from podium.store.record import Record
+from podium.store.snapshot import read_bundled
+from podium.store.store import Store
+
+Source = Literal["local", "bundled"]
+Identity = tuple[str, int, str, str, str, int]
+DEFAULT_STORE = Path("results")
+STORE_VARIABLE = "PODIUM_STORE"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Records that stand for their runs, and where each comes from.
+
+    ``records`` are of each task's current version, one for each identity. ``stale`` are of another
+    version, whose scores must not be compared with them. ``store`` is the local folder that was
+    read, if any. ``notices`` are sentences that the reader of a table has to see.
+    """
+
+    records: tuple[Record, ...]
+    stale: tuple[Record, ...]
+    sources: Mapping[Identity, Source]
+    store: Path | None
+    notices: tuple[str, ...]
+
+    def count(self, source: Source, records: Sequence[Record] | None = None) -> int:
+        """Return how many of ``records`` (default: all current ones) come from ``source``."""
+        chosen = self.records if records is None else records
+        return sum(self.sources[r.identity] == source for r in chosen)
+
+
+def finished_at(record: Record) -> datetime:
+    """Return when the run ended; fractions of a second make the texts themselves unsortable."""
+    return datetime.fromisoformat(record.finished)
+
+
+def newest(records: Iterable[Record]) -> list[Record]:
+    """Keep the newest record of each identity, in the order of first appearance.
+
+    A run that was skipped was not carried out: it never displaces one that was.
+    """
+    kept: dict[Identity, Record] = {}
+    for record in records:
+        other = kept.get(record.identity)
+        if other is None or _standing(record) >= _standing(other):
+            kept[record.identity] = record
+    return list(kept.values())
+
+
+def _standing(record: Record) -> tuple[bool, datetime]:
+    return (record.status != "skipped", finished_at(record))
+
+
+def locate_store(store: Path | None) -> tuple[Path | None, str | None]:
+    """Return the local store to read, and a notice where an expected one is absent.
+
+    The order is ``store``, then ``$PODIUM_STORE``, then ``./results`` if it exists.
+
+    Raises:
+        InputError: ``store`` was given and is no folder.
+    """
+    if store is not None:
+        if not store.is_dir():
+            raise InputError(
+                "there is no store here",
+                where=str(store),
+                expected="a folder written by podium run",
+                found="a file" if store.exists() else "nothing",
+                fix="name the folder with --store, or leave it out to read the bundled records",
+            )
+        return store, None
+    variable = os.environ.get(STORE_VARIABLE)
+    if variable:
+        path = Path(variable)
+        if path.is_dir():
+            return path, None
+        return None, f"{STORE_VARIABLE} names {variable}, where there is no store yet"
+    return (DEFAULT_STORE if DEFAULT_STORE.is_dir() else None), None
+
+
+def load_records(
+    store: Path | None = None,
+    *,
+    only: Source | None = None,
+    task: str | None = None,
+    versions: Mapping[str, int] | None = None,
+) -> Loaded:
+    """Read the local store merged over the bundled records.
+
+    A local record stands before a bundled one of the same identity, unless the local run was
+    skipped; among records of one source the newest stands.
+
+    Args:
+        store: the local store; see :func:`locate_store` for what ``None`` means.
+        only: read nothing but this source.
+        task: read only this task's records.
+        versions: the current version of each task; a task that is not named counts as being at
+            the highest version that was read.
+
+    Raises:
+        InputError: the store is missing, ``only`` is unknown, or a bundled file is damaged.
+    """
+    if only not in (None, "local", "bundled"):
+        raise InputError("unknown source", where="--only", expected="local, bundled", found=only)
+    notices: list[str] = []
+    path: Path | None = None
+    local: list[Record] = []
+    bundled: list[Record] = []
+    if only != "bundled":
+        path, notice = locate_store(store)
+        if notice is not None:
+            notices.append(notice)
+        if path is not None:
+            local = newest(Store(path).records(task))
+        elif only == "local" and notice is None:
+            notices.append(f"no local store: neither {STORE_VARIABLE} nor ./{DEFAULT_STORE} exists")
+    if only != "local":
+        bundled = newest(read_bundled(task))
+    chosen: dict[Identity, tuple[Record, Source]] = {r.identity: (r, "bundled") for r in bundled}
+    for record in local:
+        if record.status == "skipped" and record.identity in chosen:
+            continue
+        chosen[record.identity] = (record, "local")
+    current = dict(versions or {})
+    for record, _ in chosen.values():
+        if record.task not in (versions or {}):
+            current[record.task] = max(record.task_version, current.get(record.task, 0))
+    kept = [r for r, _ in chosen.values() if r.task_version == current[r.task]]
+    stale = [r for r, _ in chosen.values() if r.task_version != current[r.task]]
+    return Loaded(
+        records=tuple(kept),
+        stale=tuple(stale),
+        sources={identity: source for identity, (_, source) in chosen.items()},
+        store=path,
+        notices=tuple(notices),
+    )
