@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -92,7 +93,7 @@ def bundle(records: Iterable[Record], path: Path) -> int:
             where=str(path),
             found=", ".join(f"{t} v{v}" for t, v in kinds) or "no records",
         )
-    for one, two in zip(chosen, chosen[1:], strict=False):
+    for one, two in pairwise(chosen):
         if one.identity == two.identity:
             raise InputError("two records are of one run", where=str(path), found=str(one.identity))
     text = msgspec.json.Encoder(order="sorted").encode_lines(chosen)
@@ -120,7 +121,7 @@ def read_snapshot(path: Traversable) -> list[Record]:
                 f"a bundled record cannot be read: {error}",
                 where=f"{path.name}, line {number}",
                 expected="one record as a JSON object",
-                fix="install Podium again, or rebuild the file with python -m podium.store.snapshot",
+                fix="install Podium again, or rebuild it: python -m podium.store.snapshot",
             ) from error
     return found
 

@@ -1,0 +1,224 @@
+"""Tables of results as text: aligned columns, drawn by rich where a person sits at a terminal.
+
+Nothing here imports pandas, scipy or torch, and rich only for a terminal: a table follows every
+``podium run``.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from podium.stats.ranking import Failure, Ranking, Row, rank_entries
+
+if TYPE_CHECKING:
+    from podium.declarations.task import TaskSpec
+    from podium.stats.bootstrap import Interval
+    from podium.store.reading import Identity
+    from podium.store.record import Record
+
+_REASON = 100
+_FAILURES_SHOWN = 12
+_PIPED_WIDTH = 120
+_GAP = 2
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's heading, and whether its cells are numbers, which stand to the right."""
+
+    heading: str
+    number: bool = False
+
+
+def number(value: float | None) -> str:
+    """Write a score in four significant digits, with a dash for none."""
+    if value is None:
+        return "-"
+    if value == 0 or 1e-3 <= abs(value) < 1e4:
+        digits = 4 if abs(value) < 10 else 2
+        return f"{value:.{digits}f}"
+    return f"{value:.3g}"
+
+
+def limits(interval: Interval | None) -> str:
+    """Write an interval's limits, or why there are none."""
+    if interval is None or interval.limits is None:
+        return "-"
+    low, high = interval.limits
+    return f"[{number(low)}, {number(high)}]"
+
+
+def seconds(value: float | None) -> str:
+    """Write a duration in seconds."""
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def mebibytes(value: int | None) -> str:
+    """Write a size in MiB."""
+    return "-" if value is None else f"{value / 2**20:.0f}"
+
+
+def shortened(text: str, length: int = _REASON) -> str:
+    """Return the first line of ``text``, cut to ``length`` characters."""
+    line = text.strip().splitlines()[0] if text.strip() else ""
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def available_width() -> int:
+    """Return how wide a table may be: the terminal's width, or COLUMNS, or 120 in a pipe."""
+    return shutil.get_terminal_size((_PIPED_WIDTH, 24)).columns
+
+
+def render(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as text, for a terminal (rich) or for a pipe (aligned columns)."""
+    if sys.stdout.isatty():
+        return _rich(columns, rows)
+    table = [[c.heading for c in columns], *rows]
+    widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
+    lines = []
+    for row in table:
+        cells = [
+            cell.rjust(width) if column.number else cell.ljust(width)
+            for cell, width, column in zip(row, widths, columns, strict=True)
+        ]
+        lines.append((" " * _GAP).join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def _rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column.heading, justify="right" if column.number else "left")
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    console = Console()
+    with console.capture() as capture:
+        console.print(table)
+    return capture.get().rstrip("\n")
+
+
+def ranking_table(ranking: Ranking) -> str:
+    """Return a ranking as text, with a column for each problem where they fit."""
+    arrow = "higher is better" if ranking.metric.direction == "higher" else "lower is better"
+    count = len(ranking.problems)
+    title = (
+        f"{ranking.task} v{ranking.version}, tier {ranking.tier}: {ranking.metric.title} "
+        f"({arrow}), mean over {count} problem{'s' if count != 1 else ''}, 95 % interval"
+    )
+    columns = [
+        Column("rank", number=True),
+        Column("entry"),
+        Column("kind"),
+        Column(ranking.metric.name, number=True),
+        Column("interval"),
+        Column("seeds", number=True),
+        Column("runs ok", number=True),
+        Column("s/run", number=True),
+        Column("MiB", number=True),
+    ]
+    rows = [_cells(row) for row in ranking.rows]
+    lines = [title, ""]
+    if count > 1:
+        width = sum(
+            _GAP + max(len(line[i]) for line in [[c.heading for c in columns], *rows])
+            for i in range(len(columns))
+        )
+        if width + sum(_GAP + max(len(p), 7) for p in ranking.problems) <= available_width():
+            columns += [Column(p, number=True) for p in ranking.problems]
+            for cells, row in zip(rows, ranking.rows, strict=True):
+                cells += [_problem_cell(row, p) for p in ranking.problems]
+        else:
+            lines[0] += f"; one problem alone: podium show {ranking.task} --problem ID"
+    lines.append(render(columns, rows))
+    lines += _footnotes(ranking)
+    return "\n".join(lines)
+
+
+def _cells(row: Row) -> list[str]:
+    score = None if row.score is None else row.score.estimate
+    return [
+        "-" if row.rank is None else str(row.rank),
+        row.entry,
+        row.kind,
+        number(score),
+        limits(row.score),
+        str(len(row.seeds)),
+        f"{row.ok}/{row.expected}",
+        seconds(row.seconds),
+        mebibytes(row.peak_bytes),
+    ]
+
+
+def _problem_cell(row: Row, problem: str) -> str:
+    score = row.problems[problem]
+    mark = "*" if score.mean is not None and score.ok < score.expected else ""
+    return number(score.mean) + mark
+
+
+def _footnotes(ranking: Ranking) -> list[str]:
+    notes: list[str] = []
+    unsure = [r for r in ranking.rows if r.score is not None and r.score.limits is None]
+    if unsure:
+        notes.append("No interval: " + ", ".join(r.entry for r in unsure) + " (a single seed).")
+    fixed = [r for r in ranking.rows if r.score and r.score.limits and r.score.note]
+    if fixed:
+        notes.append("Same value for every seed: " + ", ".join(r.entry for r in fixed) + ".")
+    if any(not row.complete for row in ranking.rows):
+        notes.append("Entries with missing runs are not ranked or averaged.")
+    if notes:
+        notes.insert(0, "")
+    return notes + failure_lines(ranking.failures, ranking.task)
+
+
+def failure_lines(failures: Sequence[Failure], task: str) -> list[str]:
+    """Return a list of the runs that gave no score, each with its reason, shortened."""
+    if not failures:
+        return []
+    lines = ["", f"{len(failures)} run{'s' if len(failures) != 1 else ''} without a score:"]
+    for failure in failures[:_FAILURES_SHOWN]:
+        lines.append(
+            f"  {failure.entry} on {failure.problem}, seed {failure.seed}: "
+            f"{shortened(failure.reason)}"
+        )
+    if len(failures) > _FAILURES_SHOWN:
+        lines.append(f"  and {len(failures) - _FAILURES_SHOWN} more")
+    if any(f.record is not None for f in failures):
+        lines.append(f"  more: podium show {task} --entry {failures[0].entry} --failures")
+    return lines
+
+
+def result_table(
+    task: TaskSpec,
+    records: Sequence[Record],
+    expected: Sequence[Identity] | None = None,
+) -> str:
+    """Return the table that follows ``podium run``, one for each tier.
+
+    Args:
+        task: the task's declaration.
+        records: its records; of several of one identity the newest counts.
+        expected: identities of the runs that should be there; one without a record counts against
+            coverage. Without it the records themselves say what was tried.
+    """
+    from podium.store.reading import newest
+
+    mine = newest(r for r in records if (r.task, r.task_version) == (task.id, task.version))
+    tiers = {r.tier for r in mine} | {i[2] for i in expected or () if i[0] == task.id}
+    if not tiers:
+        return f"{task.id}: no records"
+    return "\n\n".join(
+        ranking_table(rank_entries(task, mine, tier=tier, expected=expected))
+        for tier in ("smoke", "small", "full")
+        if tier in tiers
+    )
