@@ -1,0 +1,179 @@
+"""``podium list`` and ``podium info``: what there is, read from declarations alone."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import msgspec
+
+from podium.cli.output import print_columns, print_json
+from podium.declarations.task import TaskSpec
+from podium.errors import InputError
+from podium.plan.planner import signature_of
+from podium.registry.model import Broken, Entry, Task
+from podium.registry.registry import Registry, load_registry, unknown_name
+
+
+def list_all(*, task: str | None, as_json: bool) -> None:
+    """Print every task with its problems and entries, the suites, and what is broken."""
+    registry = load_registry()
+    tasks = [registry.task(task)] if task is not None else list(registry.tasks.values())
+    if as_json:
+        print_json(_listing(registry, tasks))
+        return
+    for item in tasks:
+        spec = item.spec
+        print(f"{spec.id}  v{spec.version}  {spec.title}{_from(item.origin)}")
+        for tier, names in _by_tier(spec).items():
+            print(f"  {tier}: {', '.join(names)}")
+        entries = registry.entries_for(item.id)
+        print_columns([(e.spec.kind, e.id, e.spec.title + _from(e.origin)) for e in entries])
+        print()
+    if task is None:
+        print("suites")
+        print_columns([(s.id, f"v{s.version}", s.title) for s in registry.suites.values()])
+    _warn_broken(registry.broken)
+
+
+def _from(origin: str) -> str:
+    return "" if origin == "podium" else f"  (from {origin})"
+
+
+def _by_tier(spec: TaskSpec) -> dict[str, list[str]]:
+    tiers: dict[str, list[str]] = {}
+    for tier in ("small", "smoke", "full"):
+        names = [p.id for p in spec.in_tier(tier)]
+        if names:
+            tiers[tier] = names
+    return tiers
+
+
+def _warn_broken(broken: tuple[Broken, ...]) -> None:
+    if broken:
+        print(f"\nbroken ({len(broken)}):", file=sys.stderr)
+    for item in broken:
+        where = item.file if item.line is None else f"{item.file}:{item.line}"
+        print(f"  {item.kind} {item.name} from {item.origin}", file=sys.stderr)
+        print(f"    {where}: {item.reason}", file=sys.stderr)
+
+
+def _listing(registry: Registry, tasks: list[Task]) -> dict[str, Any]:
+    return {
+        "tasks": [
+            {
+                "id": t.id,
+                "version": t.spec.version,
+                "title": t.spec.title,
+                "origin": t.origin,
+                "problems": [{"id": p.id, "tiers": list(p.tiers)} for p in t.spec.problems],
+                "entries": [e.id for e in registry.entries_for(t.id)],
+            }
+            for t in tasks
+        ],
+        "entries": [
+            {"id": e.id, "kind": e.spec.kind, "title": e.spec.title, "origin": e.origin}
+            for e in registry.entries.values()
+            if any(t.id in e.spec.file.tasks for t in tasks)
+        ],
+        "suites": [
+            {"id": s.id, "version": s.version, "title": s.title} for s in registry.suites.values()
+        ],
+        "broken": [vars(b) for b in registry.broken],
+    }
+
+
+def info(name: str, *, as_json: bool) -> None:
+    """Print all about one task, entry or suite: contract, problems, claims or arguments."""
+    registry = load_registry()
+    if name in registry.tasks:
+        _info_task(registry, registry.tasks[name], as_json=as_json)
+    elif name in registry.entries:
+        _info_entry(registry.entries[name], as_json=as_json)
+    elif name in registry.suites:
+        suite = registry.suites[name]
+        if as_json:
+            print_json(msgspec.to_builtins(suite))
+            return
+        print(f"{suite.id} v{suite.version}: {suite.title}")
+        print(f"  tier {suite.tier}, {suite.seeds} seeds")
+        for part in suite.tasks:
+            print(
+                f"  {part.task}: {', '.join(part.problems) or 'every problem'}; "
+                f"{', '.join(part.entries) or 'every entry'}"
+            )
+    else:
+        for broken in registry.broken:
+            if broken.name == name:
+                where = broken.file if broken.line is None else f"{broken.file}:{broken.line}"
+                raise InputError(f"{broken.kind} {name!r} is broken: {broken.reason}", where=where)
+        raise unknown_name(
+            "task, entry or suite", name, [*registry.tasks, *registry.entries, *registry.suites]
+        )
+
+
+def _info_task(registry: Registry, task: Task, *, as_json: bool) -> None:
+    spec = task.spec
+    if as_json:
+        print_json({**msgspec.to_builtins(spec), "origin": task.origin, "folder": task.at.folder})
+        return
+    print(f"{spec.id} v{spec.version}: {spec.title}\n\n{spec.summary.strip()}\n")
+    print("a method is given")
+    print_columns([_array_row(a) for a in spec.arrays.public])
+    print("and returns")
+    print_columns([_array_row(a) for a in spec.arrays.prediction])
+    print("metrics")
+    for m in spec.metrics:
+        bounds = f"{m.range[0]:g} to {m.range[1]:g}, {m.direction} is better"
+        print(f"  {m.name}{' (primary)' if m.primary else ''}: {m.title}; {bounds}")
+    print("problems")
+    print_columns([(p.id, ", ".join(p.tiers), p.title) for p in spec.problems])
+    print("claims")
+    for c in spec.claims:
+        print(f"  {c.id} ({'gated' if c.gate else 'reported'}): {c.statement}")
+    entries = registry.entries_for(spec.id)
+    print("entries")
+    print_columns([(e.spec.kind, e.id, e.spec.title) for e in entries])
+    print(f"\ncard: {task.at.folder}/card.md")
+
+
+def _array_row(array: Any) -> tuple[str, str, str]:
+    shape = f"[{', '.join(map(str, array.shape))}]"
+    return (array.name, f"{array.dtype} {shape}", array.description)
+
+
+def _info_entry(entry: Entry, *, as_json: bool) -> None:
+    signature = signature_of(entry)
+    arguments = {
+        p.name: {
+            "type": p.annotation,
+            "value": entry.spec.config.get(p.name, p.default),
+        }
+        for p in signature.parameters.values()
+    }
+    if as_json:
+        print_json(
+            {
+                "id": entry.id,
+                "kind": entry.spec.kind,
+                "title": entry.spec.title,
+                "summary": entry.spec.summary,
+                "tasks": list(entry.spec.file.tasks),
+                "arguments": arguments,
+                "devices": list(entry.spec.file.devices),
+                "requires": list(entry.spec.file.requires),
+                "extra": entry.spec.file.extra,
+                "origin": entry.origin,
+                "folder": entry.at.folder,
+            }
+        )
+        return
+    print(f"{entry.id} ({entry.spec.kind}): {entry.spec.title}\n\n{entry.spec.summary.strip()}\n")
+    print(f"tasks: {', '.join(entry.spec.file.tasks)}")
+    print(f"devices: {', '.join(entry.spec.file.devices)}")
+    if entry.spec.file.paper is not None:
+        paper = entry.spec.file.paper
+        print(f"paper: {', '.join(x for x in (paper.title, paper.authors, paper.venue) if x)}")
+    print("arguments (change one with --set name=value)")
+    print_columns([(n, a["type"], repr(a["value"])) for n, a in arguments.items()])
+    print(f"\ncode: {signature.file}:{signature.line}")

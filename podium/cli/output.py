@@ -1,0 +1,34 @@
+"""How verbs print: JSON for machines, aligned plain text for people."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+
+def print_json(value: Any) -> None:
+    """Print strict JSON: two spaces of indentation, infinities as ``null``."""
+    import json
+
+    print(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(v) for v in value]
+    return value
+
+
+def print_columns(rows: Sequence[Sequence[str]], *, indent: int = 2) -> None:
+    """Print rows with their columns aligned; the last column is left as it is."""
+    if not rows:
+        return
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]) - 1)]
+    for row in rows:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        print(" " * indent + "  ".join([*cells, row[-1]]).rstrip())
