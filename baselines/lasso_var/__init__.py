@@ -1,0 +1,1 @@
+"""A vector autoregression with a lasso penalty."""

@@ -1,0 +1,1 @@
+"""PCMCI with partial correlation."""

@@ -1,0 +1,1 @@
+"""Control: scores drawn at random."""

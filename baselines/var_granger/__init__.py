@@ -1,0 +1,1 @@
+"""Granger's F-test of every pair in one vector autoregression."""
