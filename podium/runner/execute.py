@@ -1,0 +1,292 @@
+"""Carry out one run in this process, and describe how it went."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import importlib.util
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from podium.contracts import Array, Instance, Prediction, Problem, Recipe
+from podium.plan.spec import RunSpec
+from podium.registry.code import load_function
+from podium.runner.capture import output_to
+from podium.runner.context import Progress, RunBuildContext, RunContext
+from podium.runner.faults import (
+    one_line,
+    reason_of,
+    status_of,
+    tail,
+    traceback_end,
+    with_output,
+)
+from podium.runner.measure import (
+    Stopwatch,
+    device_fault,
+    device_name,
+    finish_device,
+    peak_bytes,
+    start_device,
+)
+from podium.runner.records import make_record, utc_now
+from podium.runner.scoring import checked_metrics
+from podium.runner.validate import array_faults, named_lengths, read_only
+from podium.store.record import Cost, MetricValue, Provenance, Record, Status
+
+if TYPE_CHECKING:
+    from podium.declarations.task import TaskSpec
+
+OUTPUT = "output.txt"
+"""The file in a run's working folder that holds what the run printed."""
+
+
+class _EndedError(Exception):
+    """A run that ended before its score, by a fault of its own that needs no traceback."""
+
+    def __init__(self, status: Status, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+def execute(
+    spec: RunSpec,
+    task: TaskSpec,
+    *,
+    progress: Progress | None = None,
+    phase: Callable[[str], None] | None = None,
+    provenance: Provenance | None = None,
+    attempts: int = 1,
+    workspace: Path | None = None,
+) -> tuple[Record, Prediction | None]:
+    """Build the problem, call the method, check its prediction and score it.
+
+    Whatever the task or the entry does ends up as a status: ``ok``, ``failed`` (an exception of
+    any kind, ``SystemExit`` and ``KeyboardInterrupt`` included), ``out_of_memory``, ``invalid``
+    (a prediction that breaks the contract, with every fault), ``skipped`` (a package or a device
+    is missing). Limits of time and memory need another process: see ``podium.runner.local``.
+
+    ``progress`` gets what the method reports, ``phase`` the words ``build``, ``method`` and
+    ``score`` as each begins. ``provenance`` is worked out here if it is not given.
+    ``workspace`` is an empty folder for temporary files that the caller removes; by default one is
+    made and removed here.
+    The prediction may be mapped from files that are already unlinked; it stays readable.
+    """
+    if provenance is None:
+        from podium.provenance import provenance as describe
+
+        provenance = describe(threads=spec.threads, argv=spec.argv)
+    run = _Run(spec, task, progress, phase or _say_nothing)
+    with _folder(workspace) as folder:
+        run.carry_out(folder)
+    return run.record(provenance, attempts), run.prediction
+
+
+class _Run:
+    """The state of one run: filled in as far as it gets."""
+
+    def __init__(
+        self,
+        spec: RunSpec,
+        task: TaskSpec,
+        progress: Progress | None,
+        phase: Callable[[str], None],
+    ) -> None:
+        self.spec = spec
+        self.task = task
+        self.progress = progress
+        self.phase = phase
+        self.started = utc_now()
+        self.blame = ""
+        self.status: Status = "ok"
+        self.reason: str | None = None
+        self.traceback: str | None = None
+        self.metrics: dict[str, MetricValue] = {}
+        self.prediction: dict[str, Array] | None = None
+        self.context: RunContext | None = None
+        self.device_peak: int | None = None
+        self.clocks: dict[str, Stopwatch] = {}
+        self.recipe = Recipe(
+            task=spec.task,
+            problem=spec.problem,
+            tier=spec.tier,
+            params=MappingProxyType(spec.params),
+            seed=spec.seed,
+        )
+        names = task.problem(spec.problem).files
+        files = tuple(f for f in task.files if f.name in names)
+        self.building = RunBuildContext(self.recipe, files)
+
+    def carry_out(self, folder: Path) -> None:
+        """Go through the steps; what goes wrong becomes the status."""
+        output = folder / OUTPUT
+        try:
+            with output_to(output):
+                self._steps(folder)
+        except _EndedError as ended:
+            self.status, self.reason = ended.status, ended.reason
+            self.traceback = with_output(None, tail(output))
+        # A method that raises SystemExit or KeyboardInterrupt has failed like any other.
+        except BaseException as error:
+            self.status, self.reason = status_of(error), self.blame + reason_of(error)
+            self.traceback = with_output(traceback_end(error), tail(output))
+
+    def _steps(self, folder: Path) -> None:
+        spec, task = self.spec, self.task
+        self.phase("build")
+        _check_requirements(spec)
+        build = load_function(spec.task_at, f"{task.module}:build")
+        score = load_function(spec.task_at, f"{task.module}:score")
+        method = load_function(spec.entry_at, spec.function)
+        with self._timing("build"), self._blaming("build"):
+            instance = build(self.recipe, self.building)
+        self._check_instance(instance)
+        lengths = named_lengths(task.arrays.public, instance.public)
+
+        scratch, emitted = folder / "scratch", folder / "emitted"
+        scratch.mkdir()
+        emitted.mkdir()
+        context = self.context = RunContext(spec, scratch, emitted, self.progress)
+        problem = Problem(
+            task=spec.task,
+            id=spec.problem,
+            tier=spec.tier,
+            public=MappingProxyType({k: read_only(v) for k, v in instance.public.items()}),
+        )
+        self.phase("method")
+        context.start_clock()
+        start_device(spec.device)
+        with self._timing("method"):
+            returned = method(problem, context, **spec.config)
+            self.device_peak = finish_device(spec.device)
+        self.prediction = self._checked(returned, context.emitted(), lengths)
+
+        self.phase("score")
+        with self._timing("score"), self._blaming("score"):
+            scores = score(MappingProxyType(self.prediction), instance, self.recipe)
+        self.metrics, faults = checked_metrics(task.metrics, scores)
+        if faults:
+            self.metrics = {}
+            raise _EndedError("failed", _scorer_fault(spec.task, "score", faults))
+
+    def _timing(self, name: str) -> Stopwatch:
+        return self.clocks.setdefault(name, Stopwatch())
+
+    @contextlib.contextmanager
+    def _blaming(self, function: str) -> Iterator[None]:
+        """Say in the reason that the task is at fault, not the entry."""
+        self.blame = f"{function}() of task {self.spec.task!r} failed: "
+        yield
+        self.blame = ""
+
+    def _check_instance(self, instance: object) -> None:
+        where = self.spec.task
+        if not isinstance(instance, Instance):
+            fault = f"it returned {type(instance).__name__}, expected an Instance"
+            raise _EndedError("failed", _scorer_fault(where, "build", [fault]))
+        faults = array_faults(self.task.arrays.public, instance.public, None)
+        if faults:
+            raise _EndedError("failed", _scorer_fault(where, "build", faults))
+
+    def _checked(
+        self, returned: object, emitted: Mapping[str, Array], lengths: Mapping[str, int]
+    ) -> dict[str, Array]:
+        """Return the prediction, or end the run as ``invalid`` with every fault."""
+        if returned is None and emitted:
+            returned = {}
+        if not isinstance(returned, Mapping):
+            names = ", ".join(a.name for a in self.task.arrays.prediction)
+            raise _EndedError(
+                "invalid",
+                f"the method returned {type(returned).__name__}, expected named arrays: {names}",
+            )
+        twice = [f"{name}: both returned and emitted" for name in emitted if name in returned]
+        arrays = {**returned, **emitted}
+        faults = twice + array_faults(self.task.arrays.prediction, arrays, lengths)
+        if faults:
+            raise _EndedError("invalid", "; ".join(faults))
+        return {name: read_only(array) for name, array in arrays.items()}
+
+    def record(self, provenance: Provenance, attempts: int) -> Record:
+        """Return the record of the run as it stands."""
+
+        def seconds(name: str) -> float | None:
+            return self.clocks[name].wall if name in self.clocks else None
+
+        method = self.clocks.get("method")
+        gpu = device_name(self.spec.device) if method else None
+        return make_record(
+            self.spec,
+            provenance if gpu is None else msgspec.structs.replace(provenance, gpu=gpu),
+            status=self.status,
+            reason=self.reason,
+            traceback=self.traceback,
+            attempts=attempts,
+            metrics=self.metrics,
+            cost=Cost(
+                wall_seconds=seconds("method"),
+                cpu_seconds=method.cpu if method else None,
+                build_seconds=seconds("build"),
+                score_seconds=seconds("score"),
+                peak_bytes=peak_bytes(),
+                device_peak_bytes=self.device_peak,
+            ),
+            curves=self.context.curves() if self.context else {},
+            data=self.building.used,
+            started=self.started,
+        )
+
+
+def _check_requirements(spec: RunSpec) -> None:
+    """End the run as ``skipped`` where a package or the device is missing."""
+    missing = [name for name in spec.requires if not _installed(name)]
+    if missing:
+        wanted = f'"podium[{spec.extra}]"' if spec.extra else " ".join(missing)
+        raise _EndedError(
+            "skipped", f"{', '.join(missing)} is not installed; fix: pip install {wanted}"
+        )
+    fault = device_fault(spec.device)
+    if fault is not None:
+        raise _EndedError("skipped", fault)
+
+
+def _installed(name: str) -> bool:
+    """Tell whether ``name`` is there, as a module or as a distribution."""
+    try:
+        if importlib.util.find_spec(name) is not None:
+            return True
+    except (ImportError, ValueError):
+        pass  # not the name of a module, or its parent package is missing
+    try:
+        importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def _scorer_fault(task: str, function: str, faults: list[str]) -> str:
+    return f"{function}() of task {task!r} broke its contract: {one_line('; '.join(faults))}"
+
+
+@contextlib.contextmanager
+def _folder(given: Path | None) -> Iterator[Path]:
+    """Yield the caller's folder, or a private one that is gone afterwards."""
+    if given is not None:
+        yield given
+        return
+    folder = Path(tempfile.mkdtemp(prefix="podium-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _say_nothing(phase: str) -> None:
+    """Stand in where nobody listens."""

@@ -1,0 +1,120 @@
+"""From an exception to what a record says of it."""
+
+from __future__ import annotations
+
+import importlib
+import traceback
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+
+from podium.errors import PodiumError
+from podium.store.record import Status
+
+REASON_LENGTH = 500
+TRACEBACK_LENGTH = 6000
+_ENGINE = (
+    str(Path(__file__).parent),
+    str(Path(__file__).parents[1] / "registry"),
+    "<frozen importlib",
+    importlib.__file__,
+)
+
+
+def status_of(error: BaseException) -> Status:
+    """Return ``out_of_memory`` for an allocation that failed, else ``failed``."""
+    if isinstance(error, MemoryError):
+        return "out_of_memory"
+    kind = type(error)
+    if kind.__name__ == "OutOfMemoryError" and kind.__module__.partition(".")[0] == "torch":
+        return "out_of_memory"
+    # torch on a CPU raises a plain RuntimeError.
+    if isinstance(error, RuntimeError) and "can't allocate memory" in str(error):
+        return "out_of_memory"
+    return "failed"
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the exception as one line: its type and the first line of its message."""
+    try:
+        message = str(error)
+    except Exception:
+        message = "(its message cannot be shown)"
+    if isinstance(error, PodiumError):
+        message = message.replace("\n  ", "; ")
+    first = next((line.strip() for line in message.splitlines() if line.strip()), "")
+    return one_line(f"{type(error).__name__}: {first}" if first else type(error).__name__)
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` as one line of bounded length."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= REASON_LENGTH else flat[: REASON_LENGTH - 1] + "…"
+
+
+def traceback_end(error: BaseException) -> str:
+    """Return the end of the traceback from where the entry's or the task's code begins.
+
+    Paths are cut to their last three parts: a record names no machine and no person.
+    """
+    inner = error.__traceback__
+    while inner is not None and inner.tb_next is not None and _is_engine(inner):
+        inner = inner.tb_next
+    try:
+        shown = traceback.TracebackException(type(error), error, inner, compact=True)
+        _shorten(shown, set())
+        text = "".join(shown.format())
+    except Exception:
+        # An exception with hostile attributes must not take the record of its run with it.
+        text = reason_of(error)
+    return end(text, TRACEBACK_LENGTH)
+
+
+def with_output(text: str | None, output: str) -> str | None:
+    """Join a traceback and the end of what the run printed."""
+    if not output.strip():
+        return text
+    printed = f"--- end of the output ---\n{output.rstrip()}\n"
+    return f"{text.rstrip()}\n{printed}" if text else printed
+
+
+def end(text: str, length: int) -> str:
+    """Return the last ``length`` characters of ``text``, from the start of a line."""
+    if len(text) <= length:
+        return text
+    cut = text[-length:]
+    return "…\n" + cut[cut.find("\n") + 1 :]
+
+
+def tail(path: Path, length: int = 2000) -> str:
+    """Return the end of a text file; empty where there is none."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - 4 * length))
+            text = file.read().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    return end(text.replace("\0", ""), length)
+
+
+def _is_engine(frame: TracebackType) -> bool:
+    return frame.tb_frame.f_code.co_filename.startswith(_ENGINE)
+
+
+def _shorten(shown: traceback.TracebackException, seen: set[int]) -> None:
+    """Cut the paths of a traceback and of those that led to it."""
+    if id(shown) in seen:
+        return
+    seen.add(id(shown))
+    for frame in shown.stack:
+        _ = frame.line  # read the source line while the path still leads to it
+        frame.filename = "/".join(Path(frame.filename).parts[-3:])
+    others: Iterable[traceback.TracebackException | None] = (
+        shown.__cause__,
+        shown.__context__,
+        *(shown.exceptions or ()),
+    )
+    for other in others:
+        if other is not None:
+            _shorten(other, seen)
