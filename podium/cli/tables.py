@@ -114,7 +114,7 @@ def ranking_table(ranking: Ranking) -> str:
     count = len(ranking.problems)
     title = (
         f"{ranking.task} v{ranking.version}, tier {ranking.tier}: {ranking.metric.title} "
-        f"({arrow}), mean over {count} problem{'s' if count != 1 else ''}, 95 % interval"
+        f"({arrow}), mean over {_count(count, 'problem')}, 95 % interval"
     )
     columns = [
         Column("rank", number=True),
@@ -183,19 +183,29 @@ def _footnotes(ranking: Ranking) -> list[str]:
 
 def failure_lines(failures: Sequence[Failure], task: str) -> list[str]:
     """Return a list of the runs that gave no score, each with its reason, shortened."""
-    if not failures:
-        return []
-    lines = ["", f"{len(failures)} run{'s' if len(failures) != 1 else ''} without a score:"]
-    for failure in failures[:_FAILURES_SHOWN]:
-        lines.append(
-            f"  {failure.entry} on {failure.problem}, seed {failure.seed}: "
-            f"{shortened(failure.reason)}"
-        )
-    if len(failures) > _FAILURES_SHOWN:
-        lines.append(f"  and {len(failures) - _FAILURES_SHOWN} more")
-    if any(f.record is not None for f in failures):
-        lines.append(f"  more: podium show {task} --entry {failures[0].entry} --failures")
+    tried = [f for f in failures if f.record is not None]
+    absent = [f for f in failures if f.record is None]
+    lines: list[str] = []
+    if tried:
+        lines += ["", f"{_count(len(tried), 'run')} without a score:"]
+        lines += [
+            f"  {f.entry} on {f.problem}, seed {f.seed}: {shortened(f.reason)}"
+            for f in tried[:_FAILURES_SHOWN]
+        ]
+        if len(tried) > _FAILURES_SHOWN:
+            lines.append(f"  and {len(tried) - _FAILURES_SHOWN} more")
+        lines.append(f"  in full: podium show {task} --entry {tried[0].entry} --failures")
+    if absent:
+        lines += ["", f"{_count(len(absent), 'run')} not made:"]
+        for entry in dict.fromkeys(f.entry for f in absent):
+            mine = [f for f in absent if f.entry == entry]
+            where = ", ".join(dict.fromkeys(f.problem for f in mine))
+            lines.append(f"  {entry}: {len(mine)}, on {where}")
     return lines
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def result_table(

@@ -1,0 +1,127 @@
+"""What a reading verb was asked for: a task, its records, and the names that narrow them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from podium.declarations.task import TIERS, MetricSpec, TaskSpec, Tier
+from podium.errors import InputError
+from podium.registry.registry import Registry, load_registry, unknown_name
+from podium.store.reading import Loaded, Source, load_records
+
+if TYPE_CHECKING:
+    from podium.store.record import Record
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A task, one tier, one metric, and every record of them; ``problems`` only if narrowed."""
+
+    registry: Registry
+    task: TaskSpec
+    tier: Tier
+    metric: MetricSpec
+    problems: tuple[str, ...] | None
+    loaded: Loaded
+    records: tuple[Record, ...]
+
+    def check_entry(self, name: str) -> str:
+        """Return ``name`` if an entry of the task or a record has it.
+
+        Raises:
+            InputError: neither has; the message gives near names.
+        """
+        known = {e.id for e in self.registry.entries_for(self.task.id)}
+        known |= {r.entry for r in self.loaded.records}
+        if name not in known:
+            raise unknown_name(f"entry of {self.task.id}", name, known)
+        return name
+
+
+def select(
+    task: str,
+    *,
+    tier: str = "small",
+    metric: str | None = None,
+    problems: Sequence[str] = (),
+    only: str | None = None,
+    store: Path | None = None,
+) -> Selection:
+    """Check the names and read the records; what the reader has to know goes to standard error.
+
+    Raises:
+        InputError: an unknown task, tier, metric or problem, or a store that is missing.
+    """
+    registry = load_registry()
+    spec = registry.task(task).spec
+    if tier not in TIERS:
+        raise unknown_name("tier", tier, TIERS)
+    if metric is not None and metric not in {m.name for m in spec.metrics}:
+        raise unknown_name(f"metric of {task}", metric, [m.name for m in spec.metrics])
+    in_tier = [p.id for p in spec.in_tier(tier)]
+    for name in problems:
+        if name not in in_tier:
+            raise unknown_name(f"problem of {task}, tier {tier}", name, in_tier)
+    loaded = load_records(store, only=source(only), task=task, versions={task: spec.version})
+    tell_notices(loaded)
+    return Selection(
+        registry=registry,
+        task=spec,
+        tier=tier,
+        metric=spec.primary if metric is None else spec.metric(metric),
+        problems=tuple(p for p in in_tier if p in problems) or None,
+        loaded=loaded,
+        records=tuple(r for r in loaded.records if r.tier == tier),
+    )
+
+
+def source(only: str | None) -> Source | None:
+    """Return the value of ``--only``.
+
+    Raises:
+        InputError: it is neither ``local`` nor ``bundled``.
+    """
+    if only is not None and only not in get_args(Source):
+        raise InputError("unknown source", where="--only", expected="local or bundled", found=only)
+    return cast("Source | None", only)
+
+
+def tell_notices(loaded: Loaded) -> None:
+    """Print what the reader has to know to standard error, apart from the result."""
+    for notice in loaded.notices:
+        print(f"podium: {notice}", file=sys.stderr)
+
+
+def sources_line(loaded: Loaded, records: Sequence[Record]) -> str:
+    """Say where the shown records come from, and how many of another version are left out."""
+    local, bundled = (loaded.count(name, records) for name in ("local", "bundled"))
+    where = f" ({loaded.store})" if loaded.store is not None and local else ""
+    line = f"Records: {local} local{where}, {bundled} bundled with Podium"
+    if loaded.stale:
+        line += f"; {len(loaded.stale)} of another version of the task are left out"
+    return line + "."
+
+
+def sources_json(loaded: Loaded, records: Sequence[Record]) -> dict[str, Any]:
+    """Return the same as ``sources_line`` for ``--json``."""
+    return {
+        "local": loaded.count("local", records),
+        "bundled": loaded.count("bundled", records),
+        "other_versions": len(loaded.stale),
+    }
+
+
+def nothing_here(selection: Selection) -> str:
+    """Say that there are no records, and what would give some."""
+    task, tier = selection.task.id, selection.tier
+    others = sorted({r.tier for r in selection.loaded.records if r.tier != tier}, key=TIERS.index)
+    hint = f"podium run {task} --tier {tier}"
+    if others:
+        hint += " makes them; " + ", ".join(f"--tier {o}" for o in others) + " shows what there is"
+    else:
+        hint += " makes them"
+    return f"{task}: no records of tier {tier}. {hint}."
