@@ -1,0 +1,1 @@
+"""Component-wise multilayer perceptrons with a group lasso (Neural-GC)."""

@@ -1,0 +1,1 @@
+"""Jacobian-regularised neural Granger causality (JRNGC)."""

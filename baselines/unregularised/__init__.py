@@ -1,0 +1,1 @@
+"""The networks of the neural entries without a penalty."""

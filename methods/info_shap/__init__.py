@@ -1,0 +1,1 @@
+"""Info-Shap neural Granger causality (SRNGC)."""
