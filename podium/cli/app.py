@@ -3,36 +3,286 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 EPILOG = (
-    "Exit codes: 0 ok, 1 a run failed (or a check, or a claim's rerun, did not hold), "
-    "2 bad input, 3 the machine lacks something."
+    "Exit codes: 0 ok; 1 a run, a check or a reproduction failed; 2 bad input; "
+    "3 the machine lacks something (a package, a file, a writable folder)."
 )
 app = typer.Typer(
     name="podium",
-    help="Benchmarks and leaderboards for papers' claims.",
+    help="Benchmarks and leaderboards for papers' claims: run, compare, check, submit.",
     epilog=EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 new_app = typer.Typer(
     help="Write a new folder that passes podium check at once.",
+    epilog=EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.add_typer(new_app, name="new")
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON (shapes: docs/json.md).")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON; shapes: docs/json.md.")]
 StoreOption = Annotated[
-    Optional[Path],  # noqa: UP045 - typer resolves it at run time
+    Path | None,
     typer.Option("--store", help="Folder of records; else PODIUM_STORE, else ./results."),
 ]
 Only = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option("--only", help="Read only these records: local or bundled."),
+    str | None, typer.Option("--only", help="Read only these records: local or bundled.")
 ]
+Names = list[str] | None
+
+
+def split(values: Names) -> tuple[str, ...]:
+    """Read a repeatable option whose values may also be separated by commas."""
+    parts = (part.strip() for value in values or () for part in value.split(","))
+    return tuple(part for part in parts if part)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from podium import __version__
+
+        print(f"podium {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Benchmarks and leaderboards for papers' claims: run, compare, check, submit."""
+
+
+@app.command("list", epilog=EPILOG)
+def list_(
+    task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List tasks with their problems and entries, suites, and broken plug-ins."""
+    from podium.cli.listing import list_all
+
+    list_all(task=task, as_json=as_json)
+
+
+@app.command(epilog=EPILOG)
+def info(
+    name: Annotated[str, typer.Argument(help="A task, an entry or a suite.")],
+    as_json: Json = False,
+) -> None:
+    """Show all about one task (contract, problems, claims), entry (arguments) or suite."""
+    from podium.cli.listing import info as show_info
+
+    show_info(name, as_json=as_json)
+
+
+@app.command(epilog=EPILOG)
+def run(
+    tasks: Annotated[Names, typer.Argument(help="Tasks to run.", metavar="[TASK]...")] = None,
+    suite: Annotated[str | None, typer.Option(help="Run a suite (podium list).")] = None,
+    tier: Annotated[str | None, typer.Option(help="smoke, small (default) or full.")] = None,
+    entries: Annotated[Names, typer.Option(help="Only these entries: a,b,c.")] = None,
+    problems: Annotated[Names, typer.Option(help="Only these problems: a,b,c.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="A count (3: seeds 0, 1, 2), a range 0-4, a list 0,2,7.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Runs at once; by default cores / threads.")
+    ] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of each run.")] = 1,
+    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
+    time_limit: Annotated[
+        str | None, typer.Option(help="Wall clock of one run: 90s, 5m, 1h; else the task's.")
+    ] = None,
+    memory_limit: Annotated[
+        str | None, typer.Option(help="Memory of one run: 2GiB, 500MB; else the task's.")
+    ] = None,
+    store: StoreOption = None,
+    entry: Annotated[
+        list[Path] | None, typer.Option("--entry", help="Add a method by its folder.")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change an argument: key=value or entry.key=value."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Run finished runs again.")] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say for each run why it runs; run nothing.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run entries on problems and rank them; finished runs are skipped, so rerun to resume."""
+    from podium.cli.run import Options
+    from podium.cli.run import run as run_all
+
+    options = Options(
+        tasks=tuple(tasks or ()),
+        suite=suite,
+        tier=tier,
+        entries=split(entries),
+        problems=split(problems),
+        seeds=seeds,
+        jobs=jobs,
+        threads=threads,
+        device=device,
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        store=store,
+        added=tuple(entry or ()),
+        assignments=tuple(assignments or ()),
+        force=force,
+        explain=explain,
+        as_json=as_json,
+    )
+    raise typer.Exit(run_all(options))
+
+
+@app.command(epilog=EPILOG)
+def show(
+    task: Annotated[str, typer.Argument(help="The task.")],
+    tier: Annotated[str, typer.Option(help="smoke, small or full.")] = "small",
+    problem: Annotated[Names, typer.Option(help="Only these problems count: a,b,c.")] = None,
+    metric: Annotated[str | None, typer.Option(help="Rank by this metric.")] = None,
+    entries: Annotated[Names, typer.Option(help="Show only these rows: a,b,c.")] = None,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Print failed runs and their tracebacks' ends.")
+    ] = False,
+    only: Only = None,
+    store: StoreOption = None,
+    as_json: Json = False,
+) -> None:
+    """Show the ranked table of a task: local records merged over the bundled ones."""
+    from podium.cli.show import show as show_task
+
+    show_task(
+        task,
+        tier=tier,
+        problems=split(problem),
+        metric=metric,
+        entries=split(entries),
+        failures=failures,
+        only=only,
+        store=store,
+        as_json=as_json,
+    )
+
+
+@app.command(epilog=EPILOG)
+def compare(
+    task: Annotated[str, typer.Argument(help="The task.")],
+    left: Annotated[str, typer.Argument(help="One entry.")],
+    right: Annotated[str, typer.Argument(help="Another entry.")],
+    tier: Annotated[str, typer.Option(help="smoke, small or full.")] = "small",
+    problem: Annotated[Names, typer.Option(help="Only these problems: a,b,c.")] = None,
+    metric: Annotated[str | None, typer.Option(help="Compare by this metric.")] = None,
+    by: Annotated[str, typer.Option(help="difference or ratio.")] = "difference",
+    only: Only = None,
+    store: StoreOption = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two entries on the same problems and seeds."""
+    from podium.cli.compare import compare as compare_entries
+
+    compare_entries(
+        task,
+        left,
+        right,
+        tier=tier,
+        problems=split(problem),
+        metric=metric,
+        by=by,
+        only=only,
+        store=store,
+        as_json=as_json,
+    )
+
+
+@app.command(epilog=EPILOG)
+def claims(
+    task: Annotated[str | None, typer.Argument(help="The task; all by default.")] = None,
+    only: Only = None,
+    store: StoreOption = None,
+    as_json: Json = False,
+) -> None:
+    """Say of each paper's claim whether it is reproduced, and how sure that is."""
+    from podium.cli.claims import claims as show_claims
+
+    show_claims(task, only=only, store=store, as_json=as_json)
+
+
+@app.command(epilog=EPILOG)
+def check(
+    target: Annotated[str, typer.Argument(help="A method's folder, an entry or a task.")],
+    as_json: Json = False,
+) -> None:
+    """Check a method or a task against its contract, its limits and its randomness."""
+    from podium.cli.check import check as check_target
+
+    raise typer.Exit(check_target(target, as_json=as_json))
+
+
+@new_app.command("method", epilog=EPILOG)
+def new_method(
+    name: Annotated[str, typer.Argument(help="The method's name, such as my-method.")],
+    task: Annotated[str, typer.Option("--task", help="The task it solves.")],
+    folder: Annotated[
+        Path | None, typer.Option("--folder", help="Where to write it; else ./NAME.")
+    ] = None,
+) -> None:
+    """Write a method's folder that passes podium check at once."""
+    from podium.cli.new import new_method as write_method
+
+    write_method(name, task=task, folder=folder)
+
+
+@app.command(epilog=EPILOG)
+def doctor(store: StoreOption = None, as_json: Json = False) -> None:
+    """Say what this machine has, what it lacks, and how to mend it."""
+    from podium.cli.doctor import doctor as examine
+
+    raise typer.Exit(examine(store=store, as_json=as_json))
+
+
+@app.command(epilog=EPILOG)
+def reproduce(
+    task: Annotated[str, typer.Argument(help="The task.")],
+    tier: Annotated[str, typer.Option(help="smoke, small or full.")] = "small",
+    entries: Annotated[Names, typer.Option(help="Only these entries: a,b,c.")] = None,
+    problems: Annotated[Names, typer.Option(help="Only these problems: a,b,c.")] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="A count (3: seeds 0, 1, 2), a range 0-4, a list 0,2,7.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Runs at once; by default one a core.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
+    only: Only = None,
+    store: StoreOption = None,
+    as_json: Json = False,
+) -> None:
+    """Run again what the records say and compare the scores, within the task's tolerance."""
+    from podium.cli.reproduce import reproduce as run_again
+
+    code = run_again(
+        task,
+        tier=tier,
+        entries=split(entries),
+        problems=split(problems),
+        seeds=seeds,
+        jobs=jobs,
+        device=device,
+        only=only,
+        store=store,
+        as_json=as_json,
+    )
+    raise typer.Exit(code)

@@ -102,7 +102,7 @@ def _hardware() -> list[Finding]:
 
 def _folders(store: Path | None) -> list[Finding]:
     from podium.data.resolver import cache_folder
-    from podium.store.reading import store_folder
+    from podium.store.location import store_folder
 
     findings = []
     places = {"store": store_folder(store), "cache": cache_folder()}
