@@ -8,6 +8,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+OUTPUT = "output.txt"
+"""The file in a run's folder that holds what the run printed."""
+
 
 @contextlib.contextmanager
 def output_to(path: Path) -> Iterator[None]:

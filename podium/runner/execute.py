@@ -17,7 +17,7 @@ import msgspec
 from podium.contracts import Array, Instance, Prediction, Problem, Recipe
 from podium.plan.spec import RunSpec
 from podium.registry.code import load_function
-from podium.runner.capture import output_to
+from podium.runner.capture import OUTPUT, output_to
 from podium.runner.context import Progress, RunBuildContext, RunContext
 from podium.runner.faults import (
     one_line,
@@ -42,9 +42,6 @@ from podium.store.record import Cost, MetricValue, Provenance, Record, Status
 
 if TYPE_CHECKING:
     from podium.declarations.task import TaskSpec
-
-OUTPUT = "output.txt"
-"""The file in a run's working folder that holds what the run printed."""
 
 
 class _EndedError(Exception):

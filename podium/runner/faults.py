@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +20,8 @@ _ENGINE = (
     "<frozen importlib",
     importlib.__file__,
 )
+
+_FRAME = re.compile(r'  File "(.*)"(, line .*)$')
 
 
 def status_of(error: BaseException) -> Status:
@@ -70,6 +73,18 @@ def traceback_end(error: BaseException) -> str:
     return end(text, TRACEBACK_LENGTH)
 
 
+def stack_end(text: str) -> str | None:
+    """Return what ``faulthandler`` wrote without the engine's own frames; ``None`` if nothing."""
+    lines = []
+    for line in text.splitlines():
+        frame = _FRAME.match(line)
+        if frame is None and not line.startswith("Extension modules:"):
+            lines.append(line)
+        elif frame is not None and not frame[1].startswith((*_ENGINE, "<")):
+            lines.append(f'  File "{_cut(frame[1])}"{frame[2]}')
+    return "\n".join(lines).strip() or None
+
+
 def with_output(text: str | None, output: str) -> str | None:
     """Join a traceback and the end of what the run printed."""
     if not output.strip():
@@ -98,6 +113,10 @@ def tail(path: Path, length: int = 2000) -> str:
     return end(text.replace("\0", ""), length)
 
 
+def _cut(path: str) -> str:
+    return "/".join(Path(path).parts[-3:])
+
+
 def _is_engine(frame: TracebackType) -> bool:
     return frame.tb_frame.f_code.co_filename.startswith(_ENGINE)
 
@@ -109,7 +128,7 @@ def _shorten(shown: traceback.TracebackException, seen: set[int]) -> None:
     seen.add(id(shown))
     for frame in shown.stack:
         _ = frame.line  # read the source line while the path still leads to it
-        frame.filename = "/".join(Path(frame.filename).parts[-3:])
+        frame.filename = _cut(frame.filename)
     others: Iterable[traceback.TracebackException | None] = (
         shown.__cause__,
         shown.__context__,

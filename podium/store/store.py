@@ -91,12 +91,15 @@ class Store:
             InputError: a number in the record is not finite, or a predicted array holds objects.
             MissingError: the store cannot be written or the disk is full; nothing is changed.
         """
-        folder = self.root / folder_name(record.task)
-        name = record_name(record.problem, record.entry, record.seed, record.key)
-        path = folder / f"{name}.json"
+        self.save(record, prediction)
+        return self.path_of(record)
+
+    def save(self, record: Record, prediction: Prediction | None = None) -> Record:
+        """Write as ``write`` does, and return the record as stored: with its prediction named."""
+        path = self.path_of(record)
         _refuse_non_finite(msgspec.to_builtins(record), str(path), "record")
         if prediction is not None:
-            arrays = folder / f"{name}.npz"
+            arrays = path.with_suffix(".npz")
             write_atomically(arrays, lambda file: _write_arrays(file, prediction, arrays))
             with arrays.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -105,7 +108,12 @@ class Store:
             )
         text = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
         write_atomically(path, lambda file: _write_all(file, text))
-        return path
+        return record
+
+    def path_of(self, record: Record) -> Path:
+        """Return where a record lies, or would."""
+        name = record_name(record.problem, record.entry, record.seed, record.key)
+        return self.root / folder_name(record.task) / f"{name}.json"
 
     def records(self, task: str | None = None) -> list[Record]:
         """Return the newest record of every run, ordered by identity."""
