@@ -6,8 +6,8 @@ neutral value ``z`` (0 for a difference, 1 for a ratio):
 ============  =================  ==================  ======================  ==================
 shape         reproduced         direction only      not reproduced          inconclusive
 ============  =================  ==================  ======================  ==================
-``at_least``  wholly at or       beyond ``z`` only   wholly below ``t``,     anything else
-              beyond ``t``                           and not beyond ``z``
+``at_least``  wholly ``t`` or    beyond ``z`` only   wholly below ``t``,     anything else
+              more                                   and not beyond ``z``
 ``within``    inside the margin  never               wholly outside          anything else
 ``order``     every neighbour    never               some neighbour wholly   anything else
               wholly beyond                          the other way round
@@ -16,6 +16,7 @@ shape         reproduced         direction only      not reproduced          inc
 
 - A negative ``t`` (or a ratio below 1) says "no worse than": whatever lies beyond ``z`` also lies
   beyond ``t``, so there is no "direction only".
+- Where ``t`` is ``z`` itself the claim says "better", and a tie does not reproduce it.
 - The margin of ``within = w`` is ``[-w, w]``, for a ratio ``[1/(1+w), 1+w]``: exchanging the
   entries changes no verdict.
 - The estimate and interval of an ``order`` are those of its weakest link. All links must hold, so
@@ -179,7 +180,8 @@ def _link(
         if not any(r.problem in claim.problems for r in own)
     ]
     if absent:
-        return _undecided(pair, f"no records of {' and '.join(absent)}", paired)
+        whose = "" if len(absent) == len(set(pair)) else f" of {' and '.join(absent)}"
+        return _undecided(pair, f"no records{whose}", paired)
     few = [
         f"{n} on {problem}"
         for problem, n in zip(claim.problems, paired.pairs, strict=True)
@@ -239,8 +241,10 @@ def _decide(claim: ClaimSpec, low: float, high: float) -> tuple[Verdict, str]:
         return "inconclusive", f"{shown} holds {neutral:g}"
     assert claim.at_least is not None
     threshold = claim.at_least
-    if low >= threshold - _ROUNDING:
-        return "reproduced", f"{shown} lies at or beyond {threshold:g}"
+    # "At least 0 better" says "better": a tie is not enough.
+    slack = _ROUNDING if threshold == neutral else -_ROUNDING
+    if low >= threshold + slack:
+        return "reproduced", f"{shown} lies beyond {threshold:g}"
     if low > neutral + _ROUNDING:
         return "direction only", f"{shown} lies beyond {neutral:g}, but not beyond {threshold:g}"
     if high < threshold - _ROUNDING:

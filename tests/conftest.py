@@ -26,7 +26,7 @@ PROVENANCE = Provenance(
 
 
 @pytest.fixture(scope="session")
-def make_task() -> Callable[..., TaskSpec]:
+def toy_task() -> Callable[..., TaskSpec]:
     def make(**changes: Any) -> TaskSpec:
         declared: dict[str, Any] = {
             "id": "toy",
@@ -58,7 +58,7 @@ def make_task() -> Callable[..., TaskSpec]:
 
 
 @pytest.fixture(scope="session")
-def make_record() -> Callable[..., Record]:
+def toy_record() -> Callable[..., Record]:
     def make(
         entry: str = "ours",
         problem: str = "p1",
