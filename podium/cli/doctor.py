@@ -16,7 +16,17 @@ from podium.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError
 from podium.registry.registry import Registry, load_registry
 
 State = Literal["ok", "note", "missing"]
-REQUIRED = ("msgspec", "numpy", "pandas", "pooch", "rich", "scikit-learn", "scipy", "torch", "typer")
+REQUIRED = (
+    "msgspec",
+    "numpy",
+    "pandas",
+    "pooch",
+    "rich",
+    "scikit-learn",
+    "scipy",
+    "torch",
+    "typer",
+)
 EXTRAS = {
     "peers": ("tigramite",),
     "leaderboard": ("gradio", "plotly"),

@@ -1,0 +1,178 @@
+"""``podium reproduce``: run again what records say, and compare within the task's tolerance."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from podium.cli.output import print_json
+from podium.cli.run import carry_out, check_device
+from podium.declarations.task import TaskSpec
+from podium.errors import EXIT_OK, EXIT_RUN_FAILED, InputError
+from podium.plan.explain import changed_parts
+from podium.plan.planner import Request, plan
+from podium.plan.spec import RunSpec
+from podium.plan.values import parse_seeds
+from podium.registry.model import Task
+from podium.registry.registry import Registry, load_registry
+from podium.store.record import Record
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One rerun beside the record it repeats.
+
+    ``differences``: new minus old, for every metric that both have. ``agrees``: each differs by no
+    more than its tolerance, and what was undefined still is.
+    """
+
+    old: Record
+    new: Record
+    differences: dict[str, float]
+    agrees: bool
+    note: str
+
+
+def reproduce(
+    name: str,
+    *,
+    tier: str,
+    entries: Sequence[str],
+    problems: Sequence[str],
+    seeds: str | None,
+    jobs: int | None,
+    device: str,
+    only: str | None,
+    store: Path | None,
+    as_json: bool,
+) -> int:
+    """Rerun the chosen records and print which agree; return 1 if any does not."""
+    from podium.store.reading import load_records
+
+    registry = load_registry()
+    task = registry.task(name)
+    source = None if only is None else _source(only)
+    loaded = load_records(store, only=source, task=name, versions={name: task.spec.version})
+    wanted = parse_seeds(seeds) if seeds is not None else None
+    chosen = [
+        r
+        for r in loaded.records
+        if r.tier == tier
+        and r.status == "ok"
+        and (not entries or r.entry in entries or r.entry_id in entries)
+        and (not problems or r.problem in problems)
+        and (wanted is None or r.seed in wanted)
+    ]
+    if not chosen:
+        raise InputError(
+            f"no finished record of {name} to repeat",
+            expected="records that match --tier, --entries, --problems and --seeds",
+            fix=f"podium show {name} --tier {tier} lists what there is",
+        )
+    pairs = [(record, _spec(registry, task, record, check_device(device))) for record in chosen]
+    with tempfile.TemporaryDirectory(prefix="podium-reproduce-") as folder:
+        from podium.store.store import Store
+
+        specs = [spec for _, spec in pairs]
+        fresh = carry_out(specs, registry, Store(Path(folder)), jobs=jobs)
+    outcomes = [
+        _compare(task.spec, old, spec, new) for (old, spec), new in zip(pairs, fresh, strict=True)
+    ]
+    if as_json:
+        print_json([_json(o) for o in outcomes])
+    else:
+        _print(task.spec, outcomes)
+    return EXIT_OK if all(o.agrees for o in outcomes) else EXIT_RUN_FAILED
+
+
+def _source(only: str) -> Any:
+    if only not in ("local", "bundled"):
+        raise InputError("unknown source", where=f"--only {only}", expected="local or bundled")
+    return only
+
+
+def _spec(registry: Registry, task: Task, record: Record, device: str) -> RunSpec:
+    """Plan the run that a record is of, from the entry as it is now."""
+    request = Request(
+        tasks=(task.id,),
+        tier=record.tier,
+        entries=(record.entry_id,),
+        problems=(record.problem,),
+        seeds=(record.seed,),
+        assignments=tuple(f"{record.entry_id}.{k}={v!r}" for k, v in record.overrides.items()),
+        device=device,
+        argv=("podium", *sys.argv[1:]),
+    )
+    (spec,) = plan(registry, request)
+    return spec
+
+
+def _compare(task: TaskSpec, old: Record, spec: RunSpec, new: Record) -> Outcome:
+    changed = changed_parts(old.key_parts, spec.key_parts)
+    notes = [f"changed since: {', '.join(changed)}"] if changed else []
+    if {d.name: d.sha256 for d in old.data} != {d.name: d.sha256 for d in new.data}:
+        notes.append("the data files differ")
+    if new.status != "ok":
+        notes.insert(0, f"{new.status}: {new.reason}")
+        return Outcome(old, new, {}, agrees=False, note="; ".join(notes))
+    differences, agrees = {}, True
+    for metric in task.metrics:
+        before, after = old.metrics[metric.name].value, new.metrics[metric.name].value
+        if before is None or after is None:
+            agrees = agrees and before is after
+            continue
+        differences[metric.name] = after - before
+        agrees = agrees and abs(after - before) <= metric.tolerance
+    return Outcome(old, new, differences, agrees, "; ".join(notes))
+
+
+def _json(outcome: Outcome) -> dict[str, Any]:
+    old = outcome.old
+    return {
+        "task": old.task,
+        "problem": old.problem,
+        "tier": old.tier,
+        "entry": old.entry,
+        "seed": old.seed,
+        "agrees": outcome.agrees,
+        "old": {n: m.value for n, m in old.metrics.items()},
+        "new": {n: m.value for n, m in outcome.new.metrics.items()},
+        "differences": outcome.differences,
+        "status": outcome.new.status,
+        "note": outcome.note,
+    }
+
+
+def _print(task: TaskSpec, outcomes: Sequence[Outcome]) -> None:
+    from podium.cli.tables import Column, number, render
+
+    metric = task.primary
+    columns = [
+        Column("entry"),
+        Column("problem"),
+        Column("seed", number=True),
+        Column(f"{metric.name} then", number=True),
+        Column("now", number=True),
+        Column("verdict"),
+    ]
+    rows = [
+        [
+            o.old.entry,
+            o.old.problem,
+            str(o.old.seed),
+            number(o.old.metrics[metric.name].value),
+            number(o.new.metrics[metric.name].value if o.new.status == "ok" else None),
+            "agrees" if o.agrees else "differs" if o.new.status == "ok" else o.new.status,
+        ]
+        for o in outcomes
+    ]
+    print(render(columns, rows))
+    agreed = sum(o.agrees for o in outcomes)
+    bounds = ", ".join(f"{m.name} {m.tolerance:g}" for m in task.metrics)
+    print(f"\n{agreed} of {len(outcomes)} runs agree with their records (tolerance: {bounds})")
+    for note in dict.fromkeys(f"{o.old.entry}: {o.note}" for o in outcomes if o.note):
+        print(f"  {note}")
