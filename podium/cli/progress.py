@@ -71,7 +71,7 @@ class Forecast:
             by_entry.setdefault((task, entry), []).extend(times)
         now, work, longest = time.monotonic(), 0.0, 0.0
         for key, (task, problem, entry) in self._left.items():
-            times = self._took.get((task, problem, entry)) or by_entry.get((task, entry))
+            times = self._took.get((task, problem, entry)) or by_entry.get((task, entry), [])
             expected = sum(times) / len(times) if times else overall
             if key in self._began:
                 expected = max(0.0, expected - (now - self._began[key]))

@@ -18,7 +18,14 @@ from typing import Any
 from podium.errors import InputError
 from podium.plan.spec import Location
 
-SHARED = ("podium.nn", "podium.metrics", "podium.data", "podium.methods", "podium.baselines")
+SHARED = (
+    "podium.nn",
+    "podium.transport",
+    "podium.metrics",
+    "podium.data",
+    "podium.methods",
+    "podium.baselines",
+)
 ROOT = Path(__file__).resolve().parent.parent
 
 
