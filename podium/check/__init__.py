@@ -1,1 +1,1 @@
-"""The conformance checks for tasks and entries."""
+"""Conformance checks that ship with the engine: what every task and every entry must hold to."""
