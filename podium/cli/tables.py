@@ -194,7 +194,7 @@ def failure_lines(failures: Sequence[Failure], task: str) -> list[str]:
         ]
         if len(tried) > _FAILURES_SHOWN:
             lines.append(f"  and {len(tried) - _FAILURES_SHOWN} more")
-        lines.append(f"  in full: podium show {task} --entry {tried[0].entry} --failures")
+        lines.append(f"  in full: podium show {task} --entries {tried[0].entry} --failures")
     if absent:
         lines += ["", f"{_count(len(absent), 'run')} not made:"]
         for entry in dict.fromkeys(f.entry for f in absent):
