@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
-from podium.declarations.task import TIERS, MetricSpec, TaskSpec, Tier
+from podium.declarations.task import COST_METRICS, TIERS, MetricSpec, TaskSpec, Tier
 from podium.errors import InputError
 from podium.registry.registry import Registry, load_registry, unknown_name
 from podium.store.reading import Loaded, Source, load_records
@@ -60,8 +60,9 @@ def select(
     spec = registry.task(task).spec
     if tier not in TIERS:
         raise unknown_name("tier", tier, TIERS)
-    if metric is not None and metric not in {m.name for m in spec.metrics}:
-        raise unknown_name(f"metric of {task}", metric, [m.name for m in spec.metrics])
+    metrics = [*(m.name for m in spec.metrics), *COST_METRICS]
+    if metric is not None and metric not in metrics:
+        raise unknown_name(f"metric of {task}", metric, metrics)
     in_tier = [p.id for p in spec.in_tier(tier)]
     for name in problems:
         if name not in in_tier:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -57,6 +58,22 @@ class MetricSpec(Strict, frozen=True, kw_only=True):
         """Refuse an empty range."""
         if not self.range[0] < self.range[1]:
             raise ValueError(f"range must go from low to high, got {list(self.range)}")
+
+
+COST_METRICS = {
+    name: MetricSpec(
+        name=name,
+        title=title,
+        direction="lower",
+        range=(0.0, math.inf),
+        description="measured by the runner for every run of every task",
+    )
+    for name, title in (
+        ("wall_seconds", "Seconds of wall clock"),
+        ("cpu_seconds", "Seconds of CPU"),
+        ("peak_bytes", "Peak memory in bytes"),
+    )
+}
 
 
 class FileSpec(Strict, frozen=True, kw_only=True):
@@ -135,6 +152,10 @@ class TaskSpec(Strict, frozen=True, kw_only=True):
             for name in problem.files:
                 known("file", name, files, f"problem {problem.id!r}")
         metrics = {m.name for m in self.metrics}
+        taken = sorted(metrics & COST_METRICS.keys())
+        if taken:
+            raise ValueError(f"metrics name: {', '.join(taken)} is measured by the runner")
+        metrics |= COST_METRICS.keys()
         for claim in self.claims:
             known("metric", claim.metric, metrics, f"claim {claim.id!r}")
             tiers = {p.id: p.tiers for p in self.problems}
@@ -152,8 +173,8 @@ class TaskSpec(Strict, frozen=True, kw_only=True):
         return next(m for m in self.metrics if m.primary)
 
     def metric(self, name: str) -> MetricSpec:
-        """Return the declared metric ``name``."""
-        return next(m for m in self.metrics if m.name == name)
+        """Return the declared metric or the runner's cost ``name``."""
+        return COST_METRICS.get(name) or next(m for m in self.metrics if m.name == name)
 
     def problem(self, name: str) -> ProblemSpec:
         """Return the declared problem ``name``."""

@@ -38,7 +38,7 @@ def fault_of(record: Record, metric: str) -> str | None:
     """Return why ``record`` gives no score by ``metric``, or ``None`` where it gives one."""
     if record.status != "ok":
         return f"{record.status}: {record.reason or 'no reason was recorded'}"
-    score = record.metrics.get(metric)
+    score = record.score(metric)
     if score is None:
         return f"{metric} was not recorded"
     if score.value is None:
@@ -76,8 +76,8 @@ def score_grid(
             raise ValueError(f"two records of {record.entry} on problem and seed {cell}")
         seen.add(cell)
         fault = fault_of(record, metric)
-        if fault is None:
-            values[row[record.problem], column[record.seed]] = record.metrics[metric].value
-        else:
+        if fault is not None:
             faults[cell] = fault
+        elif (score := record.score(metric)) is not None:
+            values[row[record.problem], column[record.seed]] = score.value
     return Grid(tuple(problems), columns, values, faults)

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from podium.declarations.task import COST_METRICS
+
 Status = Literal["ok", "failed", "timeout", "out_of_memory", "invalid", "skipped"]
 STATUSES: tuple[Status, ...] = ("ok", "failed", "timeout", "out_of_memory", "invalid", "skipped")
 SCHEMA_VERSION = 1
@@ -93,6 +95,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     started: str
     finished: str
     provenance: Provenance
+
+    def score(self, metric: str) -> MetricValue | None:
+        """Return the value of a declared metric or of a cost; ``None`` if it was not recorded."""
+        if metric in COST_METRICS:
+            cost = getattr(self.cost, metric)
+            return None if cost is None else MetricValue(value=float(cost))
+        return self.metrics.get(metric)
 
     @property
     def identity(self) -> tuple[str, int, str, str, str, int]:

@@ -177,3 +177,11 @@ def test_schema_accepts_and_refuses_what_the_loader_does() -> None:
     jsonschema.validate(tomllib.loads(ENTRY), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(tomllib.loads(ENTRY + "colour = 1\n"), schema)
+
+
+def test_claims_may_speak_of_costs_and_metrics_may_not_take_their_names() -> None:
+    claim = TASK.replace('metric = "error"', 'metric = "cpu_seconds"')
+    task = toml.parse(claim, TaskSpec, where="t")
+    assert task.metric("cpu_seconds").direction == "lower"
+    clash = TASK.replace('name = "error"', 'name = "cpu_seconds"')
+    assert "measured by the runner" in fault(clash, TaskSpec).what
