@@ -97,16 +97,18 @@ def mean_interval(
     if (counts < 2).any():
         return Interval(estimate, None, None, _single_note(counts))
 
-    residuals = np.nan_to_num(rows - means[:, None])
+    # In units of the range, so that squares of tiny or huge scores neither vanish nor overflow.
+    unit = float(np.nanmax(rows) - np.nanmin(rows)) or 1.0
+    residuals = np.nan_to_num(rows - means[:, None]) / unit
     noise = np.sum(residuals**2, axis=1) / (counts - 1) / counts
     residuals *= np.sqrt(counts / (counts - 1))[:, None]
-    between = _between(means, estimate, float(noise.mean()))
+    between = _between((means - estimate) / unit, float(noise.mean()))
     total = float(noise.sum())
-    freedom = total**2 / float(np.sum(noise**2 / (counts - 1))) if total > 0 else None
+    freedom = 1 / float(np.sum((noise / total) ** 2 / (counts - 1))) if total > 0 else None
 
     tails = [(1 - level) / 2, (1 + level) / 2]
     moved = _resampled(residuals, counts, between, freedom, rng, resamples)
-    low, high = (estimate + float(q) for q in np.quantile(moved, tails))
+    low, high = (estimate + unit * float(q) for q in np.quantile(moved, tails))
     note = None if total > 0 else "every seed gave the same value"
     return Interval(estimate, low, high, note)
 
@@ -117,16 +119,14 @@ def _single_note(counts: np.ndarray) -> str:
     return f"no interval: {np.count_nonzero(counts == 1)} of {len(counts)} problems have one seed"
 
 
-def _between(means: FloatArray, estimate: float, noise: float) -> FloatArray:
+def _between(deviations: FloatArray, noise: float) -> FloatArray:
     """Deviations of problems, rescaled and shrunk to the variance between problems alone."""
-    if len(means) == 1:
-        return np.zeros(1)
-    deviations = means - estimate
-    spread = float(np.sum(deviations**2)) / (len(means) - 1)
+    count = len(deviations)
+    spread = float(np.sum(deviations**2)) / max(count - 1, 1)
     if spread == 0:
-        return np.zeros(len(means))
+        return np.zeros(count)
     share = max(0.0, 1.0 - noise / spread)
-    scaled: FloatArray = deviations * np.sqrt(share * len(means) / (len(means) - 1))
+    scaled: FloatArray = deviations * np.sqrt(share * count / (count - 1))
     return scaled
 
 

@@ -52,6 +52,13 @@ def test_the_interval_shifts_and_scales_with_the_values() -> None:
     assert moved == pytest.approx((3 * low + 7, 3 * high + 7), rel=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1e-160, 1e-300, 1e160, 1e300])
+def test_tiny_and_huge_scores_are_no_special_case(unit: float) -> None:
+    values = normal(0, 4, 5)
+    low, high = limits_of(values)
+    assert limits_of(unit * values) == pytest.approx((unit * low, unit * high), rel=1e-9, abs=0)
+
+
 def test_order_of_problems_and_seeds_changes_nothing() -> None:
     values = normal(1, 6, 5)
     values[2, 3:] = NAN
