@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,14 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 from podium.errors import InputError
+from podium.store.location import DEFAULT_STORE, STORE_VARIABLE, store_folder
 from podium.store.record import Record
 from podium.store.snapshot import read_bundled
 from podium.store.store import Store
 
 Source = Literal["local", "bundled"]
 Identity = tuple[str, int, str, str, str, int]
-DEFAULT_STORE = Path("results")
-STORE_VARIABLE = "PODIUM_STORE"
 
 
 @dataclass(frozen=True)
@@ -71,23 +69,20 @@ def locate_store(store: Path | None) -> tuple[Path | None, str | None]:
     Raises:
         InputError: ``store`` was given and is no folder.
     """
+    folder = store_folder(store)
+    if folder.is_dir():
+        return folder, None
     if store is not None:
-        if not store.is_dir():
-            raise InputError(
-                "there is no store here",
-                where=str(store),
-                expected="a folder written by podium run",
-                found="a file" if store.exists() else "nothing",
-                fix="name the folder with --store, or leave it out to read the bundled records",
-            )
-        return store, None
-    variable = os.environ.get(STORE_VARIABLE)
-    if variable:
-        path = Path(variable)
-        if path.is_dir():
-            return path, None
-        return None, f"{STORE_VARIABLE} names {variable}, where there is no store yet"
-    return (DEFAULT_STORE if DEFAULT_STORE.is_dir() else None), None
+        raise InputError(
+            "there is no store here",
+            where=str(store),
+            expected="a folder written by podium run",
+            found="a file" if folder.exists() else "nothing",
+            fix="name the folder with --store, or leave it out to read the bundled records",
+        )
+    if folder != DEFAULT_STORE:
+        return None, f"{STORE_VARIABLE} names {folder}, where there is no store yet"
+    return None, None
 
 
 def load_records(
