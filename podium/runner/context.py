@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
+from numpy.random import Generator
 
 from podium.contracts import Array, Recipe
 from podium.declarations.task import FileSpec
@@ -51,7 +52,7 @@ class RunBuildContext:
         """The files handed out, with their digests."""
         return () if self._resolver is None else self._resolver.used
 
-    def rng(self, name: str) -> np.random.Generator:
+    def rng(self, name: str) -> Generator:
         """Return a generator drawn from the recipe's seed, task, problem and ``name``."""
         recipe = self._recipe
         return generator(recipe.seed, "problem", recipe.task, recipe.problem, name)
@@ -95,7 +96,7 @@ class RunContext:
         """Seconds until the wall-clock limit; ``inf`` where there is none."""
         return max(0.0, self._deadline - time.monotonic())
 
-    def rng(self, name: str) -> np.random.Generator:
+    def rng(self, name: str) -> Generator:
         """Return a generator drawn from the run's seed and ``name``."""
         spec = self._spec
         return generator(spec.seed, "method", spec.task, spec.problem, name)

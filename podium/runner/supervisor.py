@@ -47,6 +47,7 @@ class Supervisor(threading.Thread):
         self._running: dict[int, Child] = {}
         self._failed_starts: dict[Warmth, int] = {}
         self._order = 0
+        self._looked = 0.0
         self._closing = False
 
     def post(self, item: Job | Warmth | str) -> None:
@@ -76,7 +77,7 @@ class Supervisor(threading.Thread):
         now = time.monotonic()
         timeout = None
         if self._running:
-            timeout = WATCH_SECONDS
+            timeout = max(0.0, self._looked + WATCH_SECONDS - now)
             for child in self._running.values():
                 for moment in (child.deadline, child.kill_at):
                     if moment is not None:
@@ -197,29 +198,41 @@ class Supervisor(threading.Thread):
                 self._job(child).tell("progress", message["progress"])
             else:
                 child.answer = message
+                if not self._job(child).wants_worker:
+                    # Its exit holds nothing up. A run keeps its place until its memory, also
+                    # that of a GPU, is free again and its record is known to be whole.
+                    self._settle(child, message)
+                    self._release(child)
+                    return
         if child.channel.closed:
             self._forget(child.channel)
 
     def _watch(self) -> None:
         """End what is past its limits."""
         now = time.monotonic()
+        look = now - self._looked >= WATCH_SECONDS
+        if look:
+            self._looked = now
         for child in list(self._running.values()):
-            job = self._job(child)
-            size = resident_bytes(child.look(), job.limits.bytes)
-            child.peak = max(child.peak, size)
-            if child.kill_at is not None:
-                if now >= child.kill_at:
-                    child.kill_at = None
-                    self._order_server(child, "kill")
-            elif child.fault is None and child.deadline is not None and now >= child.deadline:
-                reason = f"took longer than {job.limits.seconds:g} s"
-                child.fault = JobError("timeout", reason + _in_phase(child))
-                child.kill_at = now + _DUMP_SECONDS
-                self._order_server(child, "dump")
-            elif child.fault is None and job.limits.bytes is not None and size > job.limits.bytes:
-                reason = f"used {_mib(size)} of memory, more than {_mib(job.limits.bytes)}"
-                child.fault = JobError("out_of_memory", reason + _in_phase(child))
+            if child.kill_at is not None and now >= child.kill_at:
+                child.kill_at = None
                 self._order_server(child, "kill")
+            if child.fault is None and child.deadline is not None and now >= child.deadline:
+                reason = f"took longer than {self._job(child).limits.seconds:g} s"
+                child.fault = JobError("timeout", reason + _in_phase(child))
+                child.deadline, child.kill_at = None, now + _DUMP_SECONDS
+                self._order_server(child, "dump")
+            if look:
+                self._weigh(child)
+
+    def _weigh(self, child: Child) -> None:
+        limit = self._job(child).limits.bytes
+        size = resident_bytes(child.look(), limit)
+        child.peak = max(child.peak, size)
+        if limit is not None and size > limit and child.fault is None:
+            reason = f"used {_mib(size)} of memory, more than {_mib(limit)}"
+            child.fault = JobError("out_of_memory", reason + _in_phase(child))
+            self._order_server(child, "kill")
 
     def _order_server(self, child: Child, order: str) -> None:
         with contextlib.suppress(OSError):  # a dead server takes its children with it
@@ -231,14 +244,22 @@ class Supervisor(threading.Thread):
 
     def _bury(self, child: Child, status: int) -> None:
         """Settle the job of a child that is gone: a result, a fault, or another attempt."""
-        if child.job is None:
-            child.channel.close()
-            return
-        job = child.job
-        self._read_child(child, child.channel.drain())
-        self._forget(child.channel)
+        if child.job is not None:
+            self._read_child(child, child.channel.drain())
+        if child.job is not None:
+            self._end(child, child.job, status)
+            self._release(child)
         child.channel.close()
+        if child.folder is not None:
+            shutil.rmtree(child.folder, ignore_errors=True)
+
+    def _release(self, child: Child) -> None:
+        """Give the place of a child to another."""
+        self._forget(child.channel)
         del self._running[child.pid]
+        child.job = None
+
+    def _end(self, child: Child, job: Job, status: int) -> None:
         if child.answer is not None:
             self._settle(child, child.answer)
         elif child.fault is not None:
@@ -254,7 +275,6 @@ class Supervisor(threading.Thread):
                 self._fail(child, JobError("killed", reason + hint))
         else:
             self._fail(child, JobError("crashed", _ending(status) + _in_phase(child)))
-        shutil.rmtree(child.folder, ignore_errors=True)
 
     def _settle(self, child: Child, answer: dict[str, Any]) -> None:
         job = self._job(child)
@@ -270,6 +290,7 @@ class Supervisor(threading.Thread):
 
     def _fail(self, child: Child, fault: JobError) -> None:
         job = self._job(child)
+        assert child.folder is not None
         stack = stack_end(tail(child.folder / STACK))
         fault.detail = with_output(fault.detail or stack, tail(child.folder / OUTPUT))
         fault.seconds = time.monotonic() - child.began

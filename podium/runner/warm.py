@@ -39,7 +39,7 @@ class Child:
     server: WarmServer
     channel: Channel
     job: Job | None = None
-    folder: Path = Path()
+    folder: Path | None = None
     began: float = 0.0
     deadline: float | None = None
     kill_at: float | None = None

@@ -14,6 +14,10 @@ from podium.runner.measure import limit_torch_threads
 from podium.store.record import Provenance
 from podium.store.store import Store
 
+for _kind in (RunSpec, TaskSpec, Provenance):
+    # msgspec studies a type at its first use: here, in the fork server, not in every child.
+    msgspec.json.Decoder(_kind)
+
 
 def carry_out(
     spec: dict[str, Any],

@@ -17,11 +17,14 @@ STALE_SECONDS = 3600.0
 """A temporary file this old belongs to a writer that died: writing one takes far less."""
 
 
-def write_atomically(path: Path, fill: Callable[[BinaryIO], None]) -> None:
+def write_atomically(
+    path: Path, fill: Callable[[BinaryIO], None], *, sync_name: bool = True
+) -> None:
     """Write ``path`` through a temporary file in its folder, synced and renamed.
 
     A reader sees the old file or the new one, also after a power cut. ``fill`` gets the open
-    temporary file.
+    temporary file. Without ``sync_name`` the new name lasts only once the folder is synced, as it
+    is with the next file that goes into it.
 
     Raises:
         MissingError: the folder cannot be made or written, or the disk is full. What was there
@@ -39,7 +42,8 @@ def write_atomically(path: Path, fill: Callable[[BinaryIO], None]) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-        _sync_folder(path.parent)
+        if sync_name:
+            _sync_folder(path.parent)
 
 
 def check_writable(folder: Path) -> None:

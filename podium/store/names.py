@@ -6,6 +6,7 @@ import hashlib
 import re
 import unicodedata
 
+_UNSAFE = re.compile(r"[^A-Za-z0-9._]+")
 _RESERVED = re.compile(r"^(con|prn|aux|nul|com\d|lpt\d)$", re.IGNORECASE)
 
 
@@ -15,7 +16,7 @@ def slug(text: str, limit: int) -> str:
     Accents are dropped and everything else becomes ``-``; two texts may share a slug.
     """
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return re.sub(r"[^A-Za-z0-9._]+", "-", plain)[:limit].strip("-._")
+    return _UNSAFE.sub("-", plain)[:limit].strip("-._")
 
 
 def folder_name(task: str) -> str:

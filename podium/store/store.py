@@ -100,7 +100,9 @@ class Store:
         _refuse_non_finite(msgspec.to_builtins(record), str(path), "record")
         if prediction is not None:
             arrays = path.with_suffix(".npz")
-            write_atomically(arrays, lambda file: _write_arrays(file, prediction, arrays))
+            write_atomically(
+                arrays, lambda file: _write_arrays(file, prediction, arrays), sync_name=False
+            )
             with arrays.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
             record = msgspec.structs.replace(
