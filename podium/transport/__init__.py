@@ -1,0 +1,1 @@
+"""Gromov-Wasserstein solvers, what they read and where they start."""
