@@ -1,1 +1,1 @@
-"""Templates behind `podium new`."""
+"""Starting points for new methods, filled in from a task's contract."""
