@@ -99,6 +99,8 @@ def _paths(x: Floats, y: Floats, grid: Floats) -> tuple[Floats, int]:
                 Xy=cross[:, i],
                 max_iter=_ITERATIONS,
                 return_n_iter=True,
+                # Unused by cyclic descent, but None would draw from numpy's global state.
+                random_state=0,
             )
             paths.append(path)
             unconverged += int((np.asarray(iterations) >= _ITERATIONS).sum())

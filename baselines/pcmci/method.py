@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 from podium.contracts import Context, Prediction, Problem
@@ -23,6 +25,7 @@ def run(problem: Problem, context: Context, *, lags: int = 5, pc_alpha: float = 
         lags: largest lag that is tested.
         pc_alpha: significance level of the condition selection, in (0, 1).
     """
+    from scipy.stats import ConstantInputWarning
     from tigramite.data_processing import DataFrame
     from tigramite.independence_tests.parcorr import ParCorr
     from tigramite.pcmci import PCMCI
@@ -51,7 +54,14 @@ def run(problem: Problem, context: Context, *, lags: int = 5, pc_alpha: float = 
         dict(enumerate(pieces)), analysis_mode="multiple" if len(pieces) > 1 else "single"
     )
     search = PCMCI(frame, ParCorr(significance="analytic", verbosity=0), verbosity=0)
-    found = search.run_pcmci(tau_min=1, tau_max=lags, pc_alpha=pc_alpha)
+    with warnings.catch_warnings():
+        # Counted below.
+        warnings.simplefilter("ignore", ConstantInputWarning)
+        found = search.run_pcmci(tau_min=1, tau_max=lags, pc_alpha=pc_alpha)
     # val_matrix[source, target, lag], with lag 0 in front.
-    strength = np.abs(found["val_matrix"][:, :, 1:]).max(axis=2).T
+    values = np.asarray(found["val_matrix"][:, :, 1:])
+    # Where the conditions explain a variable wholly, nothing is left to correlate: no evidence.
+    undefined = np.isnan(values)
+    context.log(0, undefined_tests=int(undefined.sum()))
+    strength = np.abs(np.where(undefined, 0.0, values)).max(axis=2).T
     return {"scores": embed_scores(strength, columns)}

@@ -16,6 +16,7 @@ Floats = npt.NDArray[np.float64]
 
 # A column of unit length this close to the span of those before it counts as dependent.
 _DEPENDENT = 1e-8
+_APART = 0.05
 _RIDGE = 1e-2
 
 
@@ -66,20 +67,21 @@ def f_test(series: npt.ArrayLike, lengths: npt.ArrayLike, lags: int) -> FTest:
     x, y = lagged_design(series, lengths, lags)
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     n, d = y.shape
-    scale = np.sqrt((x**2).sum(axis=0))
-    x = x / np.where(scale > 0, scale, 1.0)
-    q, r = np.linalg.qr(x)
+    length = np.sqrt((x**2).sum(axis=0))
+    x /= np.where(length > 0, length, 1.0)
+    r = _triangle(x)
     ridge = 0.0
     fitted = float(lags * d)
     if n - 1 <= lags * d or np.abs(np.diag(r)).min() < _DEPENDENT:
         # Columns have unit length here: 0.01 n on unit variance is 0.01.
         ridge = _RIDGE
-        q, r = np.linalg.qr(np.vstack([x, np.sqrt(ridge) * np.eye(lags * d)]))
-        q = q[:n]
-        fitted = float((q**2).sum())
+        r = np.linalg.qr(np.vstack([x, np.sqrt(ridge) * np.eye(lags * d)]), mode="r")
+        fitted = float(((x @ np.linalg.inv(r)) ** 2).sum())
     inverse = np.linalg.inv(r)
-    projected = q.T @ y
-    coefficients = inverse @ projected
+    coefficients = inverse @ (inverse.T @ (x.T @ y))
+    # One step of refinement: the seminormal equations alone square the condition number.
+    gradient = x.T @ (y - x @ coefficients) - ridge * coefficients
+    coefficients += inverse @ (inverse.T @ gradient)
     residual = y - x @ coefficients
     df = n - 1 - fitted
     # An exact fit would divide by zero: the floor is the rounding error of the targets.
@@ -90,6 +92,21 @@ def f_test(series: npt.ArrayLike, lengths: npt.ArrayLike, lags: int) -> FTest:
     blocks = rows @ rows.transpose(0, 2, 1)
     wald = (by_source * np.linalg.solve(blocks, by_source)).sum(axis=1).T
     return FTest(wald / (lags * variance[:, None]), lags, lags, d * df, ridge)
+
+
+def _triangle(x: Floats) -> Floats:
+    """Return upper triangular R with R'R = X'X, for columns of unit length.
+
+    Cholesky's rule takes a third of the time of Householder's, and is exact enough where no column
+    is near the span of those before it.
+    """
+    try:
+        lower = np.linalg.cholesky(x.T @ x)
+    except np.linalg.LinAlgError:
+        return np.linalg.qr(x, mode="r")
+    if np.diag(lower).min() > _APART:
+        return lower.T
+    return np.linalg.qr(x, mode="r")
 
 
 def choose_lags(series: npt.ArrayLike, lengths: npt.ArrayLike, max_lags: int) -> int:
