@@ -75,7 +75,7 @@ def f_test(series: npt.ArrayLike, lengths: npt.ArrayLike, lags: int) -> FTest:
     if n - 1 <= lags * d or np.abs(np.diag(r)).min() < _DEPENDENT:
         # Columns have unit length here: 0.01 n on unit variance is 0.01.
         ridge = _RIDGE
-        r = np.linalg.qr(np.vstack([x, np.sqrt(ridge) * np.eye(lags * d)]), mode="r")
+        r = _householder(np.vstack([x, np.sqrt(ridge) * np.eye(lags * d)]))
         fitted = float(((x @ np.linalg.inv(r)) ** 2).sum())
     inverse = np.linalg.inv(r)
     coefficients = inverse @ (inverse.T @ (x.T @ y))
@@ -101,12 +101,14 @@ def _triangle(x: Floats) -> Floats:
     is near the span of those before it.
     """
     try:
-        lower = np.linalg.cholesky(x.T @ x)
+        upper: Floats = np.linalg.cholesky(x.T @ x).T
     except np.linalg.LinAlgError:
-        return np.linalg.qr(x, mode="r")
-    if np.diag(lower).min() > _APART:
-        return lower.T
-    return np.linalg.qr(x, mode="r")
+        return _householder(x)
+    return upper if np.diag(upper).min() > _APART else _householder(x)
+
+
+def _householder(x: Floats) -> Floats:
+    return np.asarray(np.linalg.qr(x, mode="r"))
 
 
 def choose_lags(series: npt.ArrayLike, lengths: npt.ArrayLike, max_lags: int) -> int:
