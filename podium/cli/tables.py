@@ -10,7 +10,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from podium.stats.ranking import Failure, Ranking, Row, rank_entries
 
@@ -24,6 +24,7 @@ _REASON = 100
 _FAILURES_SHOWN = 12
 _PIPED_WIDTH = 120
 _GAP = 2
+_COLUMNS_KEPT = 6  # rank, entry, score, interval, seeds, coverage
 
 
 @dataclass(frozen=True)
@@ -77,10 +78,10 @@ def available_width() -> int:
 
 def render(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as text, for a terminal (rich) or for a pipe (aligned columns)."""
-    if sys.stdout.isatty():
-        return _rich(columns, rows)
     table = [[c.heading for c in columns], *rows]
-    widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
+    widths = _widths(columns, rows)
+    if sys.stdout.isatty():
+        return _rich(columns, rows, sum(widths) + _GAP * len(widths))
     lines = []
     for row in table:
         cells = [
@@ -91,21 +92,30 @@ def render(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def _rich(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
+def _widths(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [
+        max(len(text) for text in (column.heading, *(row[i] for row in rows)))
+        for i, column in enumerate(columns)
+    ]
+
+
+def _rich(columns: Sequence[Column], rows: Sequence[Sequence[str]], width: int) -> str:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for column in columns:
-        table.add_column(column.heading, justify="right" if column.number else "left")
+        justify: Literal["left", "right"] = "right" if column.number else "left"
+        table.add_column(column.heading, justify=justify, no_wrap=True)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
-    console = Console()
+    # Wide enough for every cell: a line that the terminal wraps can be read, a cut one cannot.
+    console = Console(width=max(available_width(), width))
     with console.capture() as capture:
         console.print(table)
-    return capture.get().rstrip("\n")
+    return capture.get().strip("\n")
 
 
 def ranking_table(ranking: Ranking) -> str:
@@ -114,35 +124,43 @@ def ranking_table(ranking: Ranking) -> str:
     count = len(ranking.problems)
     title = (
         f"{ranking.task} v{ranking.version}, tier {ranking.tier}: {ranking.metric.title} "
-        f"({arrow}), mean over {_count(count, 'problem')}, 95 % interval"
+        f"({arrow}), mean over {_count(count, 'problem')}, with 95 % interval"
     )
     columns = [
         Column("rank", number=True),
         Column("entry"),
-        Column("kind"),
         Column(ranking.metric.name, number=True),
         Column("interval"),
         Column("seeds", number=True),
         Column("runs ok", number=True),
+        Column("kind"),
         Column("s/run", number=True),
         Column("MiB", number=True),
     ]
     rows = [_cells(row) for row in ranking.rows]
-    lines = [title, ""]
+    notes: list[str] = []
     if count > 1:
-        width = sum(
-            _GAP + max(len(line[i]) for line in [[c.heading for c in columns], *rows])
-            for i in range(len(columns))
-        )
-        if width + sum(_GAP + max(len(p), 7) for p in ranking.problems) <= available_width():
-            columns += [Column(p, number=True) for p in ranking.problems]
-            for cells, row in zip(rows, ranking.rows, strict=True):
-                cells += [_problem_cell(row, p) for p in ranking.problems]
-        else:
-            lines[0] += f"; one problem alone: podium show {ranking.task} --problem ID"
-    lines.append(render(columns, rows))
-    lines += _footnotes(ranking)
-    return "\n".join(lines)
+        columns += [Column(p, number=True) for p in ranking.problems]
+        for cells, row in zip(rows, ranking.rows, strict=True):
+            cells += [_problem_cell(row, p) for p in ranking.problems]
+        if not _fits(columns, rows):
+            columns, rows = columns[:-count], [cells[:-count] for cells in rows]
+            notes.append(f"Each problem alone: podium show {ranking.task} --problem ID")
+    left_out: list[str] = []
+    while len(columns) > _COLUMNS_KEPT and not _fits(columns, rows):
+        left_out.insert(0, columns[-1].heading)
+        columns, rows = columns[:-1], [cells[:-1] for cells in rows]
+    if left_out:
+        notes.append(f"Left out on a narrow screen: {', '.join(left_out)}")
+    notes += _notes(ranking)
+    text = f"{title}\n\n{render(columns, rows)}\n"
+    if notes:
+        text += "\n" + "\n".join(notes) + "\n"
+    return "\n".join([text, *failure_lines(ranking.failures, ranking.task)]).strip("\n")
+
+
+def _fits(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> bool:
+    return sum(_widths(columns, rows)) + _GAP * len(columns) <= available_width()
 
 
 def _cells(row: Row) -> list[str]:
@@ -150,11 +168,11 @@ def _cells(row: Row) -> list[str]:
     return [
         "-" if row.rank is None else str(row.rank),
         row.entry,
-        row.kind,
         number(score),
         limits(row.score),
         str(len(row.seeds)),
         f"{row.ok}/{row.expected}",
+        row.kind,
         seconds(row.seconds),
         mebibytes(row.peak_bytes),
     ]
@@ -166,8 +184,13 @@ def _problem_cell(row: Row, problem: str) -> str:
     return number(score.mean) + mark
 
 
-def _footnotes(ranking: Ranking) -> list[str]:
+def _notes(ranking: Ranking) -> list[str]:
     notes: list[str] = []
+    if any(r.score and r.score.limits for r in ranking.rows) and len(ranking.problems) > 1:
+        notes.append(
+            "Intervals hold the spread of problems and seeds. Two entries are told apart on the "
+            f"runs they share: podium compare {ranking.task} A B"
+        )
     unsure = [r for r in ranking.rows if r.score is not None and r.score.limits is None]
     if unsure:
         notes.append("No interval: " + ", ".join(r.entry for r in unsure) + " (a single seed).")
@@ -175,10 +198,8 @@ def _footnotes(ranking: Ranking) -> list[str]:
     if fixed:
         notes.append("Same value for every seed: " + ", ".join(r.entry for r in fixed) + ".")
     if any(not row.complete for row in ranking.rows):
-        notes.append("Entries with missing runs are not ranked or averaged.")
-    if notes:
-        notes.insert(0, "")
-    return notes + failure_lines(ranking.failures, ranking.task)
+        notes.append("Entries with missing runs are not ranked; *: the mean of the other seeds.")
+    return notes
 
 
 def failure_lines(failures: Sequence[Failure], task: str) -> list[str]:
@@ -187,7 +208,7 @@ def failure_lines(failures: Sequence[Failure], task: str) -> list[str]:
     absent = [f for f in failures if f.record is None]
     lines: list[str] = []
     if tried:
-        lines += ["", f"{_count(len(tried), 'run')} without a score:"]
+        lines.append(f"{_count(len(tried), 'run')} without a score:")
         lines += [
             f"  {f.entry} on {f.problem}, seed {f.seed}: {shortened(f.reason)}"
             for f in tried[:_FAILURES_SHOWN]
@@ -196,7 +217,7 @@ def failure_lines(failures: Sequence[Failure], task: str) -> list[str]:
             lines.append(f"  and {len(tried) - _FAILURES_SHOWN} more")
         lines.append(f"  in full: podium show {task} --entries {tried[0].entry} --failures")
     if absent:
-        lines += ["", f"{_count(len(absent), 'run')} not made:"]
+        lines.append(f"{_count(len(absent), 'run')} not made:")
         for entry in dict.fromkeys(f.entry for f in absent):
             mine = [f for f in absent if f.entry == entry]
             where = ", ".join(dict.fromkeys(f.problem for f in mine))

@@ -10,7 +10,7 @@ import numpy as np
 from podium.declarations.task import MetricSpec, TaskSpec
 from podium.seeding import generator
 from podium.stats.bootstrap import Interval, mean_interval
-from podium.stats.grid import Cell, Grid, score_grid
+from podium.stats.grid import Cell, score_grid
 from podium.store.record import Record
 
 Identity = tuple[str, int, str, str, str, int]
@@ -121,10 +121,12 @@ def rank_entries(
     names = sorted({r.entry for r in here} | {i[4] for i in owed or () if i[3] in problems})
     rows: list[Row] = []
     failures: list[Failure] = []
+    mine: dict[str, list[Record]] = {name: [] for name in names}
+    for record in here:
+        mine[record.entry].append(record)
     for name in names:
-        mine = [r for r in here if r.entry == name]
         cells = None if owed is None else {(i[3], i[5]) for i in owed if i[4] == name}
-        row, failed = _row(task, tier, chosen, name, mine, tuple(problems), cells)
+        row, failed = _row(task, tier, chosen, name, mine[name], tuple(problems), cells)
         rows.append(row)
         failures.extend(failed)
     return Ranking(
@@ -148,10 +150,10 @@ def _row(
     cells: set[Cell] | None,
 ) -> tuple[Row, list[Failure]]:
     grid = score_grid(records, metric.name, problems)
+    tried = {problem: grid.tried(problem) for problem in problems}
+    usual = _usual_seeds(grid.seeds, list(tried.values())) if cells is None else set()
     owed = {
-        problem: _owed_seeds(grid, problem)
-        if cells is None
-        else {s for p, s in cells if p == problem} | grid.tried(problem)
+        problem: tried[problem] | usual | {s for p, s in cells or () if p == problem}
         for problem in problems
     }
     scores: dict[str, ProblemScore] = {}
@@ -169,7 +171,7 @@ def _row(
     at = {(r.problem, r.seed): r for r in records}
     failures = [Failure(entry, p, s, why, at[p, s]) for (p, s), why in sorted(grid.faults.items())]
     for problem in problems:
-        absent = sorted(owed[problem] - grid.tried(problem))
+        absent = sorted(owed[problem] - tried[problem])
         failures.extend(Failure(entry, problem, s, "no record", None) for s in absent)
     seconds = [r.cost.wall_seconds for r in records if r.cost.wall_seconds is not None]
     peaks = [r.cost.peak_bytes for r in records if r.cost.peak_bytes is not None]
@@ -188,12 +190,10 @@ def _row(
     return row, failures
 
 
-def _owed_seeds(grid: Grid, problem: str) -> set[int]:
-    """Seeds tried on this problem, and those tried on at least half of the entry's problems."""
-    tried = [grid.tried(p) for p in grid.problems]
+def _usual_seeds(seeds: Sequence[int], tried: Sequence[set[int]]) -> set[int]:
+    """Seeds that were tried on at least half of the problems that were tried at all."""
     touched = sum(bool(t) for t in tried)
-    usual = {s for s in grid.seeds if 2 * sum(s in t for t in tried) >= touched}
-    return grid.tried(problem) | usual
+    return {s for s in seeds if 2 * sum(s in t for t in tried) >= touched}
 
 
 def _within(interval: Interval, limits: tuple[float, float]) -> Interval:

@@ -107,9 +107,7 @@ def test_show_ranks_local_entries_among_the_bundled(store: Path, capsys: Capture
     show("toy", store=store)
     out = capsys.readouterr().out
     body = [
-        line.split()
-        for line in out.splitlines()
-        if re.match(r" *(\d+|-) +[a-z]+ +(reference|baseline|control) ", line)
+        line.split() for line in out.splitlines() if re.match(r" *(\d+|-) +[a-z]+ +[\d.-]+ ", line)
     ]
     assert [(cells[0], cells[1]) for cells in body] == [
         ("1", "ours"),
@@ -293,6 +291,8 @@ def test_problem_columns_only_where_they_fit(
     narrow = result_table(toy_task(), kept)
     assert "p1" not in narrow
     assert "--problem ID" in narrow
+    assert "Left out on a narrow screen: kind, s/run, MiB" in narrow
+    assert max(len(line) for line in narrow.splitlines() if "0.5000" in line) <= 60
 
 
 def test_a_terminal_gets_the_same_cells(
@@ -305,6 +305,8 @@ def test_a_terminal_gets_the_same_cells(
     monkeypatch.setenv("NO_COLOR", "1")
     drawn = re.sub(r"\x1b\[[0-9;]*m|[─━]", "", result_table(toy_task(), kept)).split()
     assert drawn == plain
+    monkeypatch.setenv("COLUMNS", "20")
+    assert "0.2500" in result_table(toy_task(), kept)
 
 
 def test_long_lists_of_failures_are_cut_with_a_count(toy_task: MakeTask, toy_record: Make) -> None:
