@@ -111,7 +111,7 @@ def _hardware() -> list[Finding]:
 
 
 def _folders(store: Path | None) -> list[Finding]:
-    from podium.data.resolver import cache_folder
+    from podium.data.cache import cache_folder
     from podium.store.location import store_folder
 
     findings = []

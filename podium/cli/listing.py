@@ -10,7 +10,6 @@ import msgspec
 from podium.cli.output import print_columns, print_json
 from podium.declarations.task import TaskSpec
 from podium.errors import InputError
-from podium.plan.planner import signature_of
 from podium.registry.model import Broken, Entry, Task
 from podium.registry.registry import Registry, load_registry, unknown_name
 
@@ -143,6 +142,8 @@ def _array_row(array: Any) -> tuple[str, str, str]:
 
 
 def _info_entry(entry: Entry, *, as_json: bool) -> None:
+    from podium.plan.planner import signature_of
+
     signature = signature_of(entry)
     arguments = {
         p.name: {

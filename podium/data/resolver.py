@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
+from podium.data.cache import cache_folder
 from podium.data.sources import FetchError, from_package, from_url
 from podium.declarations.task import FileSpec
 from podium.errors import InputError, MissingError
@@ -26,15 +27,6 @@ def sha256_of(path: Path) -> str:
         with path.open("rb") as stream:
             _digests[key] = hashlib.file_digest(stream, "sha256").hexdigest()
     return _digests[key]
-
-
-def cache_folder() -> Path:
-    """Return Podium's cache: ``PODIUM_CACHE``, else ``podium`` in the XDG cache folder."""
-    own = os.environ.get("PODIUM_CACHE")
-    if own:
-        return Path(own).expanduser()
-    xdg = os.environ.get("XDG_CACHE_HOME")
-    return (Path(xdg) if xdg else Path.home() / ".cache") / "podium"
 
 
 class Resolver:

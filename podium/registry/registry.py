@@ -15,11 +15,13 @@ from podium.declarations.suite import SuitesFile, SuiteSpec
 from podium.declarations.task import TaskSpec
 from podium.errors import InputError
 from podium.plan.spec import Location
+from podium.registry import cache
 from podium.registry.model import Broken, Entry, Task
 
 T = TypeVar("T", Task, Entry)
 HERE = Path(__file__).resolve().parent.parent
 NO_PLUGINS = "PODIUM_NO_PLUGINS"
+ENTRY_FOLDERS = ("methods", "baselines")
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,9 @@ def load_registry(extra_entries: Sequence[Path] = (), *, plugins: bool | None = 
     Raises:
         InputError: two declarations of one id, or a faulty one among ``extra_entries``.
     """
+    ask = plugins if plugins is not None else not os.environ.get(NO_PLUGINS)
     loader = _Loader()
-    loader.add_folder_of_tasks(HERE / "benchmarks", "podium.benchmarks")
-    for top in ("methods", "baselines"):
-        loader.add_folder_of_entries(HERE / top, f"podium.{top}")
-    if plugins if plugins is not None else not os.environ.get(NO_PLUGINS):
-        loader.add_plugins()
+    loader.add_installed(plugins=ask)
     for folder in extra_entries:
         loader.add_entry_path(folder)
     suites = toml.load(HERE / "benchmarks" / "suites.toml", SuitesFile)
@@ -104,20 +103,35 @@ class _Loader:
         self.tasks: dict[str, Task] = {}
         self.entries: dict[str, Entry] = {}
         self.broken: list[Broken] = []
+        self.tasks_read: list[cache.ReadTask] = []
+        self.entries_read: list[cache.ReadEntry] = []
+        self.plugin_files: list[Path] = []
 
-    def add_folder_of_tasks(self, top: Path, package: str) -> None:
-        for file in sorted(top.glob("*/task.toml")):
-            at = Location(
-                package=f"{package}.{file.parent.name}", folder=str(file.parent.resolve())
+    def add_installed(self, *, plugins: bool) -> None:
+        """Add Podium's own declarations and the plug-ins', from the cache if nothing changed."""
+        tasks = sorted((HERE / "benchmarks").glob("*/task.toml"))
+        entries = [f for top in ENTRY_FOLDERS for f in sorted((HERE / top).glob("*/entry.toml"))]
+        stamp = cache.stamp([*tasks, *entries], plugins=plugins)
+        snapshot = cache.read(stamp, plugins=plugins)
+        if snapshot is None:
+            for file in tasks:
+                self._read_task(file, _own("benchmarks", file), "podium")
+            for file in entries:
+                self._read_entry(file, _own(file.parent.parent.name, file), "podium")
+            if plugins:
+                self.add_plugins()
+            snapshot = cache.Snapshot(
+                stamp,
+                cache.state(self.plugin_files),
+                tuple(self.tasks_read),
+                tuple(self.entries_read),
             )
-            self._read_task(file, at, "podium")
-
-    def add_folder_of_entries(self, top: Path, package: str) -> None:
-        for file in sorted(top.glob("*/entry.toml")):
-            at = Location(
-                package=f"{package}.{file.parent.name}", folder=str(file.parent.resolve())
-            )
-            self._read_entry(file, at, "podium")
+            if not self.broken:
+                cache.write(snapshot, plugins=plugins)
+        for task in snapshot.tasks:
+            self._add("task", self.tasks, Task(spec=task.spec, at=task.at, origin=task.origin))
+        for entry in snapshot.entries:
+            self._add_entries(entry.file, entry.at, entry.origin)
 
     def add_entry_path(self, folder: Path) -> None:
         """Add one entry by its folder; its faults are the caller's faults."""
@@ -132,9 +146,11 @@ class _Loader:
                 fix="podium new method NAME --task TASK makes one",
             )
         at = Location(package=None, folder=str(folder.resolve()))
-        declared = toml.load(folder / "entry.toml", EntryFile)
+        self._add_entries(toml.load(folder / "entry.toml", EntryFile), at, str(folder))
+
+    def _add_entries(self, declared: EntryFile, at: Location, origin: str) -> None:
         for spec in declared.entries():
-            self._add("entry", self.entries, Entry(spec=spec, at=at, origin=str(folder)))
+            self._add("entry", self.entries, Entry(spec=spec, at=at, origin=origin))
 
     def add_plugins(self) -> None:
         from importlib.metadata import entry_points
@@ -169,10 +185,12 @@ class _Loader:
             return
         folder = Path(places[0])
         at = Location(package=package, folder=str(folder.resolve()))
+        file = folder / ("task.toml" if is_task else "entry.toml")
+        self.plugin_files.append(file)
         if is_task:
-            self._read_task(folder / "task.toml", at, origin)
+            self._read_task(file, at, origin)
         else:
-            self._read_entry(folder / "entry.toml", at, origin)
+            self._read_entry(file, at, origin)
 
     def _read_task(self, file: Path, at: Location, origin: str) -> None:
         try:
@@ -180,7 +198,7 @@ class _Loader:
         except InputError as error:
             self.broken.append(_broken_file("task", file, origin, error))
             return
-        self._add("task", self.tasks, Task(spec=spec, at=at, origin=origin))
+        self.tasks_read.append(cache.ReadTask(spec, at, origin))
 
     def _read_entry(self, file: Path, at: Location, origin: str) -> None:
         try:
@@ -188,8 +206,7 @@ class _Loader:
         except InputError as error:
             self.broken.append(_broken_file("entry", file, origin, error))
             return
-        for spec in declared.entries():
-            self._add("entry", self.entries, Entry(spec=spec, at=at, origin=origin))
+        self.entries_read.append(cache.ReadEntry(declared, at, origin))
 
     def _add(self, kind: str, table: dict[str, T], item: T) -> None:
         other = table.get(item.id)
@@ -201,6 +218,12 @@ class _Loader:
                 fix="rename one of them, or remove one of the packages",
             )
         table[item.id] = item
+
+
+def _own(top: str, file: Path) -> Location:
+    """Return the place of one of Podium's own folders."""
+    folder = file.parent
+    return Location(package=f"podium.{top}.{folder.name}", folder=str(folder.resolve()))
 
 
 def _origin(dist: object) -> str:

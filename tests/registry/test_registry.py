@@ -192,3 +192,23 @@ def test_loading_a_function_that_is_not_there(tmp_path: Path) -> None:
         load_function(entry.at, "method:run")
     with pytest.raises(InputError, match="no module 'other'"):
         load_function(entry.at, "other:run")
+
+
+def test_edited_plugin_is_read_anew(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PODIUM_CACHE", str(tmp_path / "cache"))
+    plugin(
+        site,
+        "granger-plus",
+        "[podium.entries]\nplus = gplus3.plus\n",
+        {
+            "gplus3/__init__.py": "",
+            "gplus3/plus/__init__.py": "",
+            "gplus3/plus/entry.toml": ENTRY.format(id="plus"),
+        },
+    )
+    assert load_registry().entry("plus").spec.title == "T"
+    file = site / "gplus3/plus/entry.toml"
+    file.write_text(file.read_text().replace('title = "T"', 'title = "Other"'))
+    assert load_registry().entry("plus").spec.title == "Other"

@@ -1,0 +1,1 @@
+"""Published JSON Schemas of the declarations and of a record."""

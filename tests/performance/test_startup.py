@@ -1,0 +1,81 @@
+"""Start-up of the command line: what it imports, and what that costs."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"numpy", "pandas", "torch", "scipy", "gradio", "rich", "sklearn", "pooch", "pydantic"}
+# A typer program that does nothing takes .09 s of CPU where the targets are .15 and .2 s.
+HELP_LIMIT = 0.15 / 0.09
+LIST_LIMIT = 0.20 / 0.09
+
+
+def cpu_seconds(*arguments: str, repeats: int = 7) -> float:
+    """Return the least CPU seconds of a Python process, over some repeats."""
+    times = []
+    for _ in range(repeats):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(times)
+
+
+def imported(*arguments: str) -> set[str]:
+    """Return the top-level modules that a command imports."""
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "podium", *arguments],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    rows = (line.rpartition("|")[2].strip() for line in done.stderr.splitlines())
+    return {name.partition(".")[0] for name in rows}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--help",), ("--version",), ("run", "--help"), ("list",), ("info", "granger_recovery")],
+    ids=" ".join,
+)
+def test_light_commands_import_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    modules = imported(*arguments)
+    assert "typer" in modules
+    assert not modules & HEAVY
+
+
+@pytest.mark.performance
+def test_cpu_time_of_light_commands() -> None:
+    typer = cpu_seconds("-c", "import typer")
+    found = {
+        name: cpu_seconds("-m", "podium", name) / typer for name in ("--help", "--version", "list")
+    }
+    print({name: f"{ratio:.2f} x a bare typer ({typer:.3f} s)" for name, ratio in found.items()})
+    assert found["--help"] <= HELP_LIMIT
+    assert found["--version"] <= HELP_LIMIT
+    assert found["list"] <= LIST_LIMIT
+
+
+@pytest.mark.performance
+@pytest.mark.parametrize("verb", ["--help", "--version", "list"])
+def test_peak_memory_of_light_commands(verb: str) -> None:
+    """At most 30 MiB, as the process itself ends with.
+
+    The parent's view (``ru_maxrss``) would count the memory of the forking test runner too.
+    """
+    code = (
+        "import runpy, sys\n"
+        f"sys.argv = ['podium', {verb!r}]\n"
+        "try:\n    runpy.run_module('podium', run_name='__main__')\n"
+        "except SystemExit:\n    pass\n"
+        "print(open('/proc/self/status').read(), file=sys.stderr)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    (peak,) = (line for line in done.stderr.splitlines() if line.startswith("VmHWM"))
+    kib = int(peak.split()[1])
+    print(f"{verb}: {kib / 1024:.1f} MiB")
+    assert kib <= 30 * 1024
