@@ -341,3 +341,31 @@ def test_the_table_after_a_run_imports_no_heavy_package() -> None:
         "assert not heavy, heavy"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def keys_of(value: Any, own: frozenset[str]) -> set[str]:
+    """Every key in a JSON value, apart from ids that serve as keys."""
+    if isinstance(value, list):
+        return {k for item in value for k in keys_of(item, own)}
+    if isinstance(value, dict):
+        return {k for k in value if k not in own} | {
+            k for item in value.values() for k in keys_of(item, own)
+        }
+    return set()
+
+
+def test_every_key_is_documented(store: Path, capsys: Capture) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "json.md").read_text("utf-8")
+    documented: dict[str, set[str]] = {}
+    for section in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
+        verb = re.match(r"`podium (\w+)", section)
+        if verb:
+            documented[verb[1]] = set(re.findall(r"`(\w+)`", section))
+    ids = frozenset({"p1", "p2"})
+    show("toy", store=store, as_json=True)
+    assert keys_of(printed(capsys), ids) <= documented["show"]
+    claims("toy", store=store, as_json=True)
+    assert keys_of(printed(capsys), ids) <= documented["claims"]
+    compare("toy", "ours", "shaky", store=store, as_json=True)
+    shared = documented["show"] & {"local", "bundled", "other_versions"}
+    assert keys_of(printed(capsys), ids) <= documented["compare"] | shared
