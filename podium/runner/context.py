@@ -169,11 +169,11 @@ class Emitted:
     def append(self, name: str, chunk: Array) -> None:
         """Append the rows of ``chunk`` (its first axis) to the array ``name``."""
         if not isinstance(chunk, np.ndarray) or chunk.ndim == 0 or chunk.dtype.kind not in "iufb":
-            found = f"{chunk.dtype} array of {chunk.ndim} dimensions"
+            array = isinstance(chunk, np.ndarray)
             raise InputError(
                 f"emit({name!r}) got no rows of numbers",
                 expected="a numpy array of numbers with at least one dimension",
-                found=found if isinstance(chunk, np.ndarray) else type(chunk).__name__,
+                found=f"{chunk.ndim}-d array of {chunk.dtype}" if array else type(chunk).__name__,
             )
         stream = self._streams.get(name)
         if stream is None:

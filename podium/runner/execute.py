@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from podium.contracts import Array, Instance, Prediction, Problem, Recipe
+from podium.contracts import (
+    Array,
+    Instance,
+    InvalidPredictionError,
+    Prediction,
+    Problem,
+    Recipe,
+)
 from podium.plan.spec import RunSpec
 from podium.registry.code import load_function
 from podium.runner.capture import OUTPUT, output_to
@@ -67,8 +74,8 @@ def execute(
 
     Whatever the task or the entry does ends up as a status: ``ok``, ``failed`` (an exception of
     any kind, ``SystemExit`` and ``KeyboardInterrupt`` included), ``out_of_memory``, ``invalid``
-    (a prediction that breaks the contract, with every fault), ``skipped`` (a package or a device
-    is missing). Limits of time and memory need another process: see ``podium.runner.local``.
+    (a prediction that breaks the contract, with every fault, or that the scorer refuses),
+    ``skipped`` (a package or a device is missing). Limits of time and memory need another process: see ``podium.runner.local``.
 
     ``progress`` gets what the method reports, ``phase`` the words ``build``, ``method`` and
     ``score`` as each begins. ``provenance`` is worked out here if it is not given.
@@ -167,7 +174,10 @@ class _Run:
 
         self.phase("score")
         with self._timing("score"), self._blaming("score"):
-            scores = score(MappingProxyType(self.prediction), instance, self.recipe)
+            try:
+                scores = score(MappingProxyType(self.prediction), instance, self.recipe)
+            except InvalidPredictionError as refused:
+                raise _EndedError("invalid", one_line(str(refused))) from refused
         self.metrics, faults = checked_metrics(task.metrics, scores)
         if faults:
             self.metrics = {}

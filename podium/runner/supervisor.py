@@ -309,6 +309,7 @@ class Supervisor(threading.Thread):
         server.bury()
         for child in children:
             self._bury(child, -signal.SIGKILL)
+        server.close()
         if server.born == 0:
             failed = self._failed_starts.get(server.warmth, 0) + 1
             self._failed_starts[server.warmth] = failed

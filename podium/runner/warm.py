@@ -113,7 +113,7 @@ class WarmServer:
         return self.folder / str(self._folders)
 
     def bury(self) -> None:
-        """Make sure that a server that is gone, and all it ran, is gone."""
+        """Make sure that nothing runs any more of a server that died and of what it ran."""
         self.process.kill()
         self.process.wait()
         marked: dict[int, int | None] = {}
@@ -127,7 +127,6 @@ class WarmServer:
             for pid in left:
                 kill(pid)
             time.sleep(0.002)
-        self.close()
 
     def close(self) -> None:
         """Let the server end with all its children, and wait until it has."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from podium.declarations.task import ArraysSpec, ArraySpec, MetricSpec, ProblemSpec, TaskSpec
+from podium.declarations.task import ArraySpec, ArraysSpec, MetricSpec, ProblemSpec, TaskSpec
 from podium.plan.spec import Location, RunSpec
 from podium.store.record import Provenance
 
@@ -43,6 +43,21 @@ PROVENANCE = Provenance(
     threads=1,
     argv=(),
 )
+
+
+TaskFactory = Callable[..., TaskSpec]
+
+
+@pytest.fixture
+def make_task() -> TaskFactory:
+    """Return the contract of the tiny task, with changes."""
+    return tiny_task
+
+
+@pytest.fixture
+def origin() -> Provenance:
+    """Return a provenance that costs nothing to work out."""
+    return PROVENANCE
 
 
 def tiny_task(**changes: Any) -> TaskSpec:
