@@ -48,6 +48,14 @@ class Undefined(float):
         return (Undefined, (self.reason,))
 
 
+class InvalidPredictionError(Exception):
+    """Raised by ``score`` for a prediction that fits its arrays' contract and still is no answer.
+
+    The run becomes ``invalid`` with the message as its reason (for instance a plan that does not
+    carry the mass it must): it counts against coverage and never gets a score.
+    """
+
+
 @dataclass(frozen=True)
 class Recipe:
     """What a problem is built from: its task, id, tier, parameters, and the run's seed."""

@@ -14,7 +14,7 @@ from podium.check.digests import differing, digests
 from podium.check.samples import sample_predictions
 from podium.check.scores import score_faults
 from podium.check.states import read_states, set_states, touched
-from podium.contracts import Array, Arrays, Instance, Recipe
+from podium.contracts import Array, Arrays, Instance, InvalidPredictionError, Recipe
 from podium.declarations import toml
 from podium.declarations.task import TaskSpec
 from podium.plan.spec import Location
@@ -141,10 +141,12 @@ class _Probe:
         differs: set[str] = set()
         changed: set[str] = set()
         for kind, sample in samples.items():
-            # Whatever the scorer raises is a fault of this sample; the others are still tried.
+            # Whatever else the scorer raises is a fault of this sample; the others are still tried.
             try:
                 first, touched_here = self._score(sample, instance, states=1)
                 second, _ = self._score(sample, instance, states=2)
+            except InvalidPredictionError:
+                continue  # a made-up prediction may well be no answer
             except Exception as error:
                 faults.append(f"{kind} prediction: score raised {reason_of(error)}")
                 continue

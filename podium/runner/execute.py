@@ -75,7 +75,8 @@ def execute(
     Whatever the task or the entry does ends up as a status: ``ok``, ``failed`` (an exception of
     any kind, ``SystemExit`` and ``KeyboardInterrupt`` included), ``out_of_memory``, ``invalid``
     (a prediction that breaks the contract, with every fault, or that the scorer refuses),
-    ``skipped`` (a package or a device is missing). Limits of time and memory need another process: see ``podium.runner.local``.
+    ``skipped`` (a package or a device is missing). Limits of time and memory need another
+    process: see ``podium.runner.local``.
 
     ``progress`` gets what the method reports, ``phase`` the words ``build``, ``method`` and
     ``score`` as each begins. ``provenance`` is worked out here if it is not given.
