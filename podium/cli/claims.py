@@ -9,7 +9,7 @@ import msgspec
 
 from podium.cli.output import print_json
 from podium.cli.selection import source, sources_line, tell_notices
-from podium.cli.tables import Column, number, render
+from podium.cli.tables import Column, number, printable, render
 from podium.registry.registry import load_registry
 from podium.stats.verdicts import ClaimResult, judge_claims
 from podium.store.reading import load_records
@@ -90,13 +90,16 @@ def _text(results: list[ClaimResult]) -> str:
         "",
     ]
     for r, cells in zip(results, rows, strict=True):
-        lines += [f"{cells[0]}: {r.statement} ({r.source})", f"    {r.verdict}: {r.reason}"]
+        lines += [
+            f"{cells[0]}: {r.statement} ({r.source})",
+            f"    {r.verdict}: {printable(r.reason)}",
+        ]
     return "\n".join(lines)
 
 
 def _claimed(result: ClaimResult) -> str:
     if result.shape == "order":
         return " > ".join(result.entries)
-    sign = "±" if result.shape == "within" else ">="
+    sign = "within" if result.shape == "within" else ">="
     unit = " x" if result.compare == "ratio" and result.shape == "at_least" else ""
     return f"{sign} {result.threshold:g}{unit}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from podium.cli.output import print_json
 from podium.cli.selection import Selection, nothing_here, select, sources_json, sources_line
-from podium.cli.tables import ranking_table
+from podium.cli.tables import printable, ranking_table
 from podium.stats.bootstrap import LEVEL
 from podium.stats.ranking import Failure, Ranking, Row, rank_entries
 
@@ -83,7 +83,7 @@ def _failures_text(ranking: Ranking) -> str:
         if record is not None and record.traceback:
             shown = record.traceback.rstrip().splitlines()[-_TRACEBACK_LINES:]
             lines += [f"    {line}" for line in shown]
-        blocks.append("\n".join(lines))
+        blocks.append(printable("\n".join(lines)))
     return "\n\n".join(blocks)
 
 

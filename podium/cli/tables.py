@@ -67,8 +67,13 @@ def mebibytes(value: int | None) -> str:
 
 def shortened(text: str, length: int = _REASON) -> str:
     """Return the first line of ``text``, cut to ``length`` characters."""
-    line = text.strip().splitlines()[0] if text.strip() else ""
-    return line if len(line) <= length else line[: length - 1] + "…"
+    line = printable(text.strip().splitlines()[0]) if text.strip() else ""
+    return line if len(line) <= length else line[: length - 3] + "..."
+
+
+def printable(text: str) -> str:
+    """Replace control characters: what foreign code raised must not steer the terminal."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
 
 
 def available_width() -> int:
@@ -78,6 +83,7 @@ def available_width() -> int:
 
 def render(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as text, for a terminal (rich) or for a pipe (aligned columns)."""
+    rows = [[printable(cell) for cell in row] for row in rows]
     table = [[c.heading for c in columns], *rows]
     widths = _widths(columns, rows)
     if sys.stdout.isatty():

@@ -118,6 +118,7 @@ def rank_entries(
     if problems is None:
         named = {r.problem for r in here} | {i[3] for i in owed or ()}
         problems = [p.id for p in task.in_tier(tier) if p.id in named]
+    here = [r for r in here if r.problem in problems]
     names = sorted({r.entry for r in here} | {i[4] for i in owed or () if i[3] in problems})
     rows: list[Row] = []
     failures: list[Failure] = []

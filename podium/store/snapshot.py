@@ -30,14 +30,17 @@ from podium.store.record import Record
 
 SUFFIX = ".jsonl"
 # A path in quotes may hold spaces; a bare one ends at a space or at punctuation. A single part,
-# such as "/s" in "10 samples/s", counts only where it is a folder every machine has.
-_QUOTED = re.compile(r"""(?P<quote>["'])(?:file://)?(?:~|[A-Za-z]:)?[/\\][^"'\n]*(?P=quote)""")
+# such as "/s" in "10 samples/s", counts only where it is a folder that every machine has.
+_QUOTED = re.compile(
+    r"""(?P<quote>["'])(?:file://)?(?:(?:~\w*)?/|[A-Za-z]:[/\\]|\\\\)[^"'\n]*(?P=quote)"""
+)
+_PART = r"""[^\s/\\"'<>|:,;()\[\]{}]+"""
 _BARE = re.compile(
-    r"(?:file://|(?<![\w.:/\\~-]))"
-    r"(?:~?(?:/[^\s/\\\"'<>|:,;()\[\]{}]+){2,}/?"
-    r"|~/[^\s/\\\"'<>|:,;()\[\]{}]+/?"
-    r"|/(?:home|root|tmp|mnt|srv|opt|usr|var|etc|media|Users|private|work|workspace|data|scratch)\b/?"
-    r"|[A-Za-z]:(?:\\[^\s/\\\"'<>|:,;()\[\]{}]+)+\\?)"
+    r"(?:file://|(?<![\w./\\~-])|(?<=-[IL]))"
+    rf"(?:(?:/{_PART}){{2,}}/?"
+    rf"|~\w*(?:/{_PART})+/?"
+    r"|/(?:home|root|tmp|mnt|srv|opt|usr|var|etc|media|Users|private|work|workspace|scratch)\b/?"
+    rf"|[A-Za-z]:(?:\\{_PART})+\\?)"
 )
 
 

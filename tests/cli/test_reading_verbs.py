@@ -309,6 +309,13 @@ def test_a_terminal_gets_the_same_cells(
     assert "0.2500" in result_table(toy_task(), kept)
 
 
+def test_a_reason_cannot_steer_the_terminal(toy_task: MakeTask, toy_record: Make) -> None:
+    kept = [toy_record("a", status="failed", reason="\x1b[2Jboo\x07")]
+    text = result_table(toy_task(), kept)
+    assert "boo" in text
+    assert text.replace("\n", "").isprintable()
+
+
 def test_long_lists_of_failures_are_cut_with_a_count(toy_task: MakeTask, toy_record: Make) -> None:
     kept = [toy_record("a", "p1", s, status="failed", reason="x" * 300) for s in range(20)]
     text = result_table(toy_task(), kept)

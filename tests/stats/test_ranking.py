@@ -131,6 +131,15 @@ def test_only_the_task_version_and_tier_asked_for(toy_task: MakeTask, toy_record
     assert rank_entries(toy_task(), [], tier="small").rows == ()
 
 
+def test_records_of_problems_that_are_gone_are_left_out(
+    toy_task: MakeTask, toy_record: Make
+) -> None:
+    kept = [toy_record("a", "gone"), toy_record("b", "p1"), toy_record("b", "gone")]
+    found = rank_entries(toy_task(), kept, tier="small")
+    assert (names(found), found.problems) == ([(1, "b")], ("p1",))
+    assert rank_entries(toy_task(), kept[:1], tier="small").rows == ()
+
+
 def test_the_interval_stays_inside_the_metric_range(toy_task: MakeTask, toy_record: Make) -> None:
     kept = scored(toy_record, "a", {"p1": [1.0, 1.0, 0.9]})
     score = rank_entries(toy_task(), kept, tier="small").rows[0].score

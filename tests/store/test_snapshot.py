@@ -101,6 +101,11 @@ def test_private_and_bulky_things_are_left_out(toy_record: Make) -> None:
         (r"C:\Users\me\x.py failed", "x.py failed"),
         ("file:///home/me/x.py", "x.py"),
         ("--store=/home/me/results", "--store=results"),
+        ("PATH:/home/me/bin:/root", "PATH:bin:root"),
+        ("-I/usr/include/x", "-Ix"),
+        ("~me/secret and ~/secret", "secret and secret"),
+        (r"'\alpha' and '/home/a b/c d'", r"'\alpha' and 'c d'"),
+        ("http://localhost:8080/a/b", "http://localhost:8080/a/b"),
         ("", ""),
     ],
 )
