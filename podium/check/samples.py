@@ -50,18 +50,21 @@ def bounds(spec: ArraySpec) -> tuple[float, float]:
 
 def random_array(spec: ArraySpec, shape: tuple[int, ...], rng: np.random.Generator) -> Array:
     """Return an array of the declared dtype, uniform over ``bounds``."""
+    # Without a size numpy draws a plain number instead of an array.
+    return np.asarray(_drawn(spec, shape, rng))
+
+
+def _drawn(spec: ArraySpec, shape: tuple[int, ...], rng: np.random.Generator) -> object:
     low, high = bounds(spec)
     if spec.dtype == "str":
         return rng.choice(np.array(_WORDS), size=shape)
     if spec.dtype == "bool":
         return rng.random(shape) < 0.5
     if spec.dtype in ("int64", "int32", "uint8"):
-        return rng.integers(
-            int(np.ceil(low)), int(np.floor(high)), size=shape, endpoint=True
-        ).astype(spec.dtype)
+        first, last = int(np.ceil(low)), int(np.floor(high))
+        return np.asarray(rng.integers(first, last, size=shape, endpoint=True)).astype(spec.dtype)
     # Rounding to a narrower float may pass a bound.
-    rounded: Array = rng.uniform(low, high, size=shape).astype(spec.dtype)
-    return rounded.clip(low, high)
+    return np.asarray(rng.uniform(low, high, size=shape)).astype(spec.dtype).clip(low, high)
 
 
 def _filled(spec: ArraySpec, shape: tuple[int, ...], value: float) -> Array:

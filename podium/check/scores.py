@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from podium.contracts import Undefined
 from podium.declarations.task import MetricSpec
 from podium.runner.scoring import checked_metrics
@@ -22,6 +24,6 @@ def score_faults(declared: Sequence[MetricSpec], scores: object) -> list[str]:
             if isinstance(score, Undefined):
                 if not score.reason.strip():
                     faults.append(f"metric {name} is Undefined with an empty reason")
-            elif isinstance(score, float) and math.isnan(score):
+            elif isinstance(score, float | np.floating) and math.isnan(score):
                 faults.append(f"metric {name} is NaN without a reason")
     return faults

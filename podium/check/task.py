@@ -6,12 +6,14 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from podium.check.finding import Finding, Place, gathered
 from podium.check.isolated import Probe, call_probes, smoke_limits, why_not
 from podium.check.task_probe import TaskNotes
+from podium.declarations.task import ProblemSpec
 from podium.errors import MissingError
 from podium.registry.model import Task
 from podium.registry.registry import Registry
@@ -46,11 +48,44 @@ class ObservedProblem:
 
 
 def check_task(task: Task, registry: Registry, *, jobs: int | None = None) -> list[Finding]:
-    """Return the findings for a task, in the order of ``TASK_CHECKS``.
+    """Check one task; see ``check_tasks``."""
+    return check_tasks([task], registry, jobs=jobs)[task.id]
+
+
+def check_tasks(
+    tasks: Sequence[Task], registry: Registry, *, jobs: int | None = None
+) -> dict[str, list[Finding]]:
+    """Return the findings for each task, in the order of ``TASK_CHECKS``.
 
     Every smoke problem is built and scored in a process of its own, under the tier's limits.
+    ``jobs`` processes run at a time; by default one a core.
     """
-    observed = _observe(task, jobs or len(os.sched_getaffinity(0)))
+    problems = [(task, problem) for task in tasks for problem in task.spec.in_tier("smoke")]
+    probes = [
+        Probe(
+            target="podium.check.task_probe:observe_problem",
+            arguments=(msgspec.to_builtins(task.at), problem.id, "smoke"),
+            limits=smoke_limits(task.spec),
+        )
+        for task, problem in problems
+    ]
+    answers = call_probes(probes, jobs=jobs or len(os.sched_getaffinity(0)))
+    observed: dict[str, list[ObservedProblem]] = {task.id: [] for task in tasks}
+    for (task, problem), answer in zip(problems, answers, strict=True):
+        observed[task.id].append(_seen(task, problem, answer))
+    return {task.id: _judge(task, registry, observed[task.id]) for task in tasks}
+
+
+def _seen(task: Task, problem: ProblemSpec, answer: dict[str, Any] | Exception) -> ObservedProblem:
+    seen = ObservedProblem(where=f"{task.id}/{problem.id}", has_files=bool(problem.files))
+    if isinstance(answer, MissingError):
+        return replace(seen, missing=str(answer))
+    if isinstance(answer, Exception):
+        return replace(seen, fault=why_not(answer))
+    return replace(seen, notes=msgspec.convert(answer, TaskNotes))
+
+
+def _judge(task: Task, registry: Registry, observed: Sequence[ObservedProblem]) -> list[Finding]:
     return [
         card(task),
         controls(task, registry),
@@ -66,29 +101,6 @@ def check_task(task: Task, registry: Registry, *, jobs: int | None = None) -> li
         *scorer_determinism(observed),
         *scorer_inputs(observed),
     ]
-
-
-def _observe(task: Task, jobs: int) -> list[ObservedProblem]:
-    problems = task.spec.in_tier("smoke")
-    probes = [
-        Probe(
-            target="podium.check.task_probe:observe_problem",
-            arguments=(msgspec.to_builtins(task.at), problem.id, "smoke"),
-            limits=smoke_limits(task.spec),
-        )
-        for problem in problems
-    ]
-    observed = []
-    for problem, answer in zip(problems, call_probes(probes, jobs=jobs), strict=True):
-        seen = ObservedProblem(where=f"{task.id}/{problem.id}", has_files=bool(problem.files))
-        if isinstance(answer, MissingError):
-            seen = replace(seen, missing=str(answer))
-        elif isinstance(answer, Exception):
-            seen = replace(seen, fault=why_not(answer))
-        else:
-            seen = replace(seen, notes=msgspec.convert(answer, TaskNotes))
-        observed.append(seen)
-    return observed
 
 
 def card(task: Task) -> Finding:
