@@ -225,7 +225,7 @@ def _runs(chosen: _Selection, request: Request, overrides: _Overrides) -> list[R
                         entry_id=entry.id,
                         entry_at=entry.at,
                         kind=entry.spec.kind,
-                        origin=entry.origin,
+                        origin=printable(entry.origin),
                         function=entry.spec.file.function,
                         preload=entry.spec.file.preload,
                         requires=entry.spec.file.requires,
@@ -237,10 +237,18 @@ def _runs(chosen: _Selection, request: Request, overrides: _Overrides) -> list[R
                         threads=request.threads,
                         time_limit=_time_limit(request, limits),
                         memory_limit=_memory_limit(request, limits),
-                        argv=request.argv,
+                        argv=tuple(printable(word) for word in request.argv),
                     )
                 )
     return specs
+
+
+def printable(text: str) -> str:
+    """Return text from the system as text that can be written.
+
+    Under an ASCII locale Python holds the bytes of other letters as lone surrogates.
+    """
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _time_limit(request: Request, limits: LimitSpec | None) -> float | None:

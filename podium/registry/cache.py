@@ -78,7 +78,7 @@ def _slug() -> str:
     """Return a name of this installation: two checkouts do not overwrite each other's cache."""
     import zlib
 
-    return f"{zlib.crc32(str(_CODE).encode()):08x}"
+    return f"{zlib.crc32(os.fsencode(_CODE)):08x}"
 
 
 def read(wanted: State, *, plugins: bool) -> Snapshot | None:
@@ -92,12 +92,15 @@ def read(wanted: State, *, plugins: bool) -> Snapshot | None:
 
 
 def write(snapshot: Snapshot, *, plugins: bool) -> None:
-    """Keep a snapshot; a cache folder that cannot be written costs time, never an error."""
+    """Keep a snapshot; where it cannot be written, that costs time, never an error.
+
+    That is a folder without the right to write, or names that are no text in this locale.
+    """
     file = _file(plugins)
     temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_bytes(msgspec.msgpack.encode(snapshot))
         temporary.replace(file)
-    except OSError:
+    except (OSError, UnicodeEncodeError):
         return

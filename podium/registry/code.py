@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import importlib.machinery
 import importlib.util
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +36,7 @@ def load_module(at: Location, name: str) -> ModuleType:
         )
     package = at.package
     if package is None:
-        package = f"podium_external_{hashlib.sha256(at.folder.encode()).hexdigest()[:12]}"
+        package = f"podium_external_{hashlib.sha256(os.fsencode(at.folder)).hexdigest()[:12]}"
         if package not in sys.modules:
             spec = importlib.machinery.ModuleSpec(package, None, is_package=True)
             spec.submodule_search_locations = [at.folder]

@@ -73,8 +73,11 @@ def test_wheel_holds_every_committed_file_under_its_module_name(wheel: Path) -> 
 
 
 def test_installed_wheel_lists_and_runs_from_another_folder(wheel: Path, tmp_path: Path) -> None:
-    """The wheel alone (no checkout on the path) finds its tasks and carries out a run."""
-    target = tmp_path / "site"
+    """The wheel alone (no checkout on the path) finds its tasks and carries out a run.
+
+    Its folder has a name that is no text in the plain locale of the environment.
+    """
+    target = tmp_path / "Büro 📦"
     target.mkdir()
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(target)

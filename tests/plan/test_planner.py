@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,14 +31,14 @@ def registry(tmp_path: Path) -> Registry:
 
 
 def one(registry: Registry, **changes: object) -> RunSpec:
-    request = {
+    request: dict[str, Any] = {
         "tasks": ("granger_recovery",),
         "problems": ("lorenz96-d10-f10",),
         "entries": ("mine",),
         "seeds": (0,),
     }
     request.update(changes)
-    (spec,) = plan(registry, Request(**request))  # type: ignore[arg-type]
+    (spec,) = plan(registry, Request(**request))
     return spec
 
 
