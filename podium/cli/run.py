@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.cli.output import print_columns, print_json
-from podium.errors import EXIT_OK, EXIT_RUN_FAILED, InputError
+from podium.errors import EXIT_ENVIRONMENT, EXIT_OK, EXIT_RUN_FAILED, InputError
 from podium.plan.explain import explain
 from podium.plan.planner import Request, plan
 from podium.plan.spec import RunSpec
@@ -76,7 +76,9 @@ def run(options: Options) -> int:
         print_json(_json(records, {r.key for r in fresh}, store))
     else:
         _report(registry, specs, records, len(specs) - len(todo), store)
-    return EXIT_RUN_FAILED if any(r.status in FAULTS for r in records) else EXIT_OK
+    if any(r.status in FAULTS for r in records):
+        return EXIT_RUN_FAILED
+    return EXIT_ENVIRONMENT if all(r.status == "skipped" for r in records) else EXIT_OK
 
 
 def carry_out(

@@ -205,6 +205,19 @@ def test_reading_a_store_that_is_not_there_is_exit_code_2(tmp_path: Path) -> Non
     assert "there is no store here" in done.stderr
 
 
+def test_runs_that_the_machine_cannot_do_are_skipped_with_what_to_install(tmp_path: Path) -> None:
+    folder = entry(tmp_path)
+    declared = folder / "entry.toml"
+    declared.write_text(declared.read_text() + 'requires = ["no_such_package"]\nextra = "peers"\n')
+    arguments = (*SMOKE, "--entry", str(folder), "--seeds", "1")
+    code, result = run_json(*arguments, cwd=tmp_path)
+    (run,) = result["runs"]
+    assert (code, run["status"]) == (3, "skipped")
+    assert 'pip install "podium[peers]"' in run["reason"]
+    code, result = run_json(*arguments, "--entries", "random_scores", cwd=tmp_path)
+    assert code == 0, "a skipped run beside one that worked is no failure"
+
+
 def test_ctrl_c_says_how_to_go_on(tmp_path: Path) -> None:
     body = "import time\n" + RANDOM.replace("    variables", "    time.sleep(0.4)\n    variables")
     folder = entry(tmp_path, body)
