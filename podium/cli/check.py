@@ -66,21 +66,18 @@ def check(target: str, *, as_json: bool) -> int:
 
 def _subjects(target: str) -> tuple[Registry, list[Subject]]:
     """Find what is to be checked, and a registry that knows it."""
-    folder = Path(target).expanduser()
+    folder = Path(target)
     if folder.name in (TASK_FILE, ENTRY_FILE):
         folder = folder.parent
     registry = load_registry()
-    if (folder / ENTRY_FILE).is_file():
+    if target and _is_there(folder / ENTRY_FILE):
         return _entries_of(folder, registry)
-    if (folder / TASK_FILE).is_file():
+    if target and _is_there(folder / TASK_FILE):
         return _task_of(folder, registry)
-    if (
-        os.sep in target
-        or target in (".", "..")
-        or (folder.is_dir() and not _known(registry, target))
-    ):
+    is_folder = bool(target) and _is_there(folder)
+    if os.sep in target or (is_folder and not _known(registry, target)):
         raise InputError(
-            "nothing to check here" if folder.is_dir() else "no such folder",
+            "nothing to check here" if is_folder else "no such folder",
             where=target,
             expected=f"a folder with {ENTRY_FILE} or {TASK_FILE}, or the id of an entry or a task",
             fix="podium new method NAME --task TASK makes one",
@@ -96,6 +93,13 @@ def _subjects(target: str) -> tuple[Registry, list[Subject]]:
                 _unreadable(broken.kind, target, InputError(broken.reason, where=where))
             ]
     raise unknown_name("entry or task", target, [*registry.entries, *registry.tasks])
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long to be one
+        return False
 
 
 def _known(registry: Registry, name: str) -> bool:

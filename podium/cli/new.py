@@ -29,7 +29,7 @@ def new_method(name: str, *, task: str, folder: Path | None) -> None:
     registry = load_registry()
     id = _entry_id(name, registry)
     spec = registry.task(task).spec
-    place = Path(name) if folder is None else folder.expanduser()
+    place = Path(name) if folder is None else folder
     shown = shlex.quote(str(place))
 
     from podium.scaffold.method import method_files
