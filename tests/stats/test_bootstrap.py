@@ -109,6 +109,14 @@ def test_student_limits_for_normal_scores_of_one_problem() -> None:
     assert (low, high) == pytest.approx((-half, half), rel=0.02)
 
 
+def test_the_spread_of_problems_has_its_unbiased_variance() -> None:
+    n = 8
+    means = scipy.stats.norm.ppf((np.arange(n) + 0.5) / n)
+    low, high = limits_of(np.repeat(means[:, None], 2, axis=1), 0, resamples=200_000)
+    half = 1.96 * means.std(ddof=1) / np.sqrt(n)
+    assert (low, high) == pytest.approx((-half, half), rel=0.02)
+
+
 def test_scipy_percentile_interval_is_the_limit_for_many_seeds() -> None:
     values = np.random.default_rng(4).exponential(size=400)
     ours = limits_of(values[None, :], 0, resamples=40_000)

@@ -75,6 +75,9 @@ def test_the_newest_of_one_run_stands_also_within_a_second(toy_record: Make) -> 
     new = toy_record(value=0.2, finished="2026-01-01T00:00:00.500Z")
     assert newest([old, new]) == [new]
     assert newest([new, old]) == [new]
+    skipped = toy_record(status="skipped", finished="2026-02-01T00:00:00Z")
+    assert newest([new, skipped]) == [new]
+    assert newest([skipped]) == [skipped]
 
 
 def test_only_narrows(bundled: Bundled, toy_record: Make, tmp_path: Path) -> None:
