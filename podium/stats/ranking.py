@@ -11,9 +11,8 @@ from podium.declarations.task import MetricSpec, TaskSpec
 from podium.seeding import generator
 from podium.stats.bootstrap import Interval, mean_interval
 from podium.stats.grid import Cell, score_grid
+from podium.store.reading import Identity
 from podium.store.record import Record
-
-Identity = tuple[str, int, str, str, str, int]
 
 
 @dataclass(frozen=True)
