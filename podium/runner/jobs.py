@@ -55,7 +55,8 @@ class JobError(Exception):
 
 
 Listener = Callable[[str, Any], None]
-"""Called with ``started`` (the attempt), ``phase``, ``progress`` and ``retried`` (why)."""
+"""Called with ``started`` (the attempt), ``phase`` (its name), ``progress`` (done, total, note) and
+``retried`` (the attempt to come, why)."""
 
 
 @dataclass

@@ -195,7 +195,8 @@ def run_all(
                 done, total, note = value
                 notify(Event(kind="progress", spec=spec, done=done, total=total, note=note))
             elif kind == "retried":
-                notify(Event(kind="retried", spec=spec, note=value))
+                attempt, why = value
+                notify(Event(kind="retried", spec=spec, attempt=attempt, note=why))
             else:
                 record = _record_of(value, spec, origin, began.get(index), store)
                 records[index] = record

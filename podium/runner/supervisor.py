@@ -130,10 +130,10 @@ class Supervisor(threading.Thread):
             self._start(self._pending[warmth].popleft(), self._servers[warmth])
 
     def _start(self, job: Job, server: WarmServer) -> None:
-        child = server.idle.popleft()
-        if job.attempt == 1 and not job.future.set_running_or_notify_cancel():
-            server.idle.appendleft(child)
+        # A job that was given out before, to a child that died, is running already.
+        if not job.future.running() and not job.future.set_running_or_notify_cancel():
             return
+        child = server.idle.popleft()
         child.folder = server.new_folder()
         message = {
             "target": job.target,
@@ -266,8 +266,9 @@ class Supervisor(threading.Thread):
             self._fail(child, child.fault)
         elif status == -signal.SIGKILL:
             if job.attempt <= job.retries:
-                job.tell("retried", "its process was killed from outside (SIGKILL)")
                 job.attempt += 1
+                reason = "its process was killed from outside (SIGKILL)"
+                job.tell("retried", (job.attempt, reason))
                 self._pending[job.warmth].appendleft(job)
             else:
                 reason = f"killed from outside (SIGKILL) in each of {job.attempt} attempts"

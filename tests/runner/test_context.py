@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.random.mtrand import get_bit_generator
 
 from podium.contracts import Recipe
 from podium.errors import InputError
@@ -58,7 +59,7 @@ def test_torch_generators_follow_seed_and_name(make_spec: MakeSpec, tmp_path: Pa
 
 def test_no_global_state_is_touched(make_spec: MakeSpec, tmp_path: Path) -> None:
     def states() -> tuple[object, str]:
-        return random.getstate(), repr(np.random.get_bit_generator().state)
+        return random.getstate(), repr(get_bit_generator().state)
 
     before = states()
     context_of(make_spec(), tmp_path).rng("a").random(10)
