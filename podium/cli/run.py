@@ -201,5 +201,7 @@ def _report(
         mine = [r for r in records if r.task == name]
         print(result_table(registry.task(name).spec, mine, [r.identity for r in mine]))
         print()
-    names = " or ".join(f"podium show {name}" for name in _tasks(specs))
+    tier = specs[0].tier
+    option = "" if tier == "small" else f" --tier {tier}"
+    names = " or ".join(f"podium show {name}{option}" for name in _tasks(specs))
     print(f"records: {store.root}; among all other entries: {names}")
