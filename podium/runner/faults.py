@@ -51,7 +51,7 @@ def reason_of(error: BaseException) -> str:
 
 def one_line(text: str) -> str:
     """Return ``text`` as one line of bounded length."""
-    flat = " ".join(text.split())
+    flat = " ".join(_unicode(text).split())
     return flat if len(flat) <= REASON_LENGTH else flat[: REASON_LENGTH - 1] + "…"
 
 
@@ -70,7 +70,7 @@ def traceback_end(error: BaseException) -> str:
     except Exception:
         # An exception with hostile attributes must not take the record of its run with it.
         text = reason_of(error)
-    return end(text, TRACEBACK_LENGTH)
+    return end(_unicode(text), TRACEBACK_LENGTH)
 
 
 def stack_end(text: str) -> str | None:
@@ -111,6 +111,11 @@ def tail(path: Path, length: int = 2000) -> str:
     except FileNotFoundError:
         return ""
     return end(text.replace("\0", ""), length)
+
+
+def _unicode(text: str) -> str:
+    """Escape what UTF-8 cannot hold, such as the odd bytes of a file name in an error."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _cut(path: str) -> str:

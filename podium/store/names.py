@@ -22,7 +22,7 @@ def slug(text: str, limit: int) -> str:
 def folder_name(task: str) -> str:
     """Return the folder of a task: its id, or a slug and a digest where that is no safe name."""
     name = slug(task, 64)
-    if name == task and not _RESERVED.match(name):
+    if name and name == task and not _RESERVED.match(name):
         return name
     return f"{name or 'task'}-{_digest(task)}"
 

@@ -88,7 +88,8 @@ class Store:
         The record is on disk (synced) when this returns. A record of the same key is replaced.
 
         Raises:
-            InputError: a number in the record is not finite, or a predicted array holds objects.
+            InputError: a number in the record is not finite, a text is not valid Unicode, or a
+                predicted array holds objects.
             MissingError: the store cannot be written or the disk is full; nothing is changed.
         """
         self.save(record, prediction)
@@ -108,7 +109,14 @@ class Store:
             record = msgspec.structs.replace(
                 record, predictions=arrays.name, predictions_sha256=digest
             )
-        text = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+        try:
+            text = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
+        except UnicodeEncodeError as error:
+            raise InputError(
+                "a text in the record is not valid Unicode",
+                where=str(path),
+                found=ascii(error.object)[:200],
+            ) from error
         write_atomically(path, lambda file: _write_all(file, text))
         return record
 

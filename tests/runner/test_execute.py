@@ -74,6 +74,7 @@ def test_the_data_follow_the_seed_not_the_entry(go: Go) -> None:
             "def run(p, c): raise E",
             "E: (its message cannot be shown)",
         ),
+        ("def run(p, c): raise ValueError('odd \\udcff')", "ValueError: odd \\udcff"),
     ],
 )
 def test_whatever_an_entry_raises_is_a_failed_run(go: Go, method: str, reason: str) -> None:
@@ -85,6 +86,7 @@ def test_whatever_an_entry_raises_is_a_failed_run(go: Go, method: str, reason: s
     assert record.traceback
     assert record.metrics == {}
     assert prediction is None
+    assert msgspec.json.decode(msgspec.json.encode(record), type=Record) == record
 
 
 def test_the_traceback_begins_in_the_entry_and_names_no_home(go: Go, tmp_path: Path) -> None:
