@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
 import podium
+from podium.build_info import build_commit
 from podium.store.record import Provenance
 
 LIBRARIES = ("numpy", "scipy", "torch", "pandas", "scikit-learn")
@@ -37,56 +34,6 @@ def provenance(threads: int, argv: Sequence[str]) -> Provenance:
         threads=threads,
         argv=tuple(_without_folders(word) for word in argv),
     )
-
-
-def build_commit(package: Path) -> tuple[str | None, bool | None]:
-    """Return the commit that the podium in ``package`` was built from, and whether it was changed.
-
-    A wheel carries the commit in ``_build.json``. A checkout is asked itself, but only if the
-    repository is Podium's own: it tracks this file as ``podium/provenance.py`` from its root.
-    Anything else, such as an environment inside somebody's repository, gives ``(None, None)``.
-    """
-    built = _recorded(package / "_build.json")
-    if built is not None:
-        return built
-    # The variables would point git at another repository, for example inside a hook.
-    env = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
-    env["GIT_OPTIONAL_LOCKS"] = "0"
-
-    def git(*words: str) -> str | None:
-        command = ["git", "-C", str(package.parent), *words]
-        try:
-            done = subprocess.run(command, env=env, capture_output=True, timeout=20, check=False)
-        except (OSError, subprocess.TimeoutExpired):
-            return None
-        return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else None
-
-    if not (package.parent / ".git").exists():
-        return None, None
-    tracked = git("ls-files", "--full-name", "--error-unmatch", "podium/provenance.py")
-    if tracked is None or tracked.strip() != "podium/provenance.py":
-        return None, None
-    status = git("status", "--porcelain=v2", "--branch", "--untracked-files=no")
-    if status is None:
-        return None, None
-    lines = status.splitlines()
-    commit = next((w.split()[2] for w in lines if w.startswith("# branch.oid ")), "(initial)")
-    if commit == "(initial)":
-        return None, None
-    return commit, any(not line.startswith("#") for line in lines)
-
-
-class _Build(msgspec.Struct):
-    commit: str | None
-    dirty: bool | None
-
-
-def _recorded(file: Path) -> tuple[str | None, bool | None] | None:
-    """Read what ``setup.py`` writes into a built package."""
-    if not file.is_file():
-        return None
-    build = msgspec.json.decode(file.read_bytes(), type=_Build)
-    return build.commit, build.dirty
 
 
 def _versions() -> dict[str, str]:

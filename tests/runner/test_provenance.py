@@ -10,7 +10,8 @@ import msgspec
 import pytest
 
 import podium
-from podium.provenance import build_commit, provenance
+from podium.build_info import build_commit
+from podium.provenance import provenance
 from podium.store.record import Provenance
 
 SOURCE = Path(podium.__file__).resolve().parent
@@ -78,7 +79,7 @@ def test_a_repository_without_a_commit_names_none(tmp_path: Path) -> None:
 def test_a_wheel_names_the_commit_it_was_built_from(tmp_path: Path) -> None:
     package = package_in(tmp_path)
     repository(tmp_path, "podium/provenance.py")
-    (package / "_build.json").write_text('{"commit": "abc", "dirty": true}')
+    (package / "_build.py").write_text("COMMIT = 'abc'\nDIRTY = True\n")
     assert build_commit(package) == ("abc", True)
 
 
