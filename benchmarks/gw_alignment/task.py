@@ -34,7 +34,7 @@ from podium.metrics.alignment import (
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-FEASIBLE = 0.05
+FEASIBLE = 0.2
 """Largest marginal gap (L1, both sides together) of a plan that is scored; its mass is 1."""
 
 _HITS = (1, 5, 10)

@@ -1,0 +1,1 @@
+"""Control: the product of the weights."""

@@ -1,0 +1,1 @@
+"""Control: nodes matched in the order of their degrees."""

@@ -1,0 +1,1 @@
+"""Bregman alternating projected gradient by POT."""

@@ -1,0 +1,1 @@
+"""Entropic projected gradient by POT."""

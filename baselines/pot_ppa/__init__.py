@@ -1,0 +1,1 @@
+"""Proximal point by POT."""

@@ -1,0 +1,1 @@
+"""Sampled Gromov-Wasserstein by POT."""

@@ -1,0 +1,1 @@
+"""Semi-relaxed Gromov-Wasserstein by POT."""

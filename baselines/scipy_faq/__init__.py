@@ -1,0 +1,1 @@
+"""Fast approximate quadratic programming by scipy."""
