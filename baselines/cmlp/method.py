@@ -19,10 +19,10 @@ def run(
     learning_rate: float = 0.01,
     steps: int = 300,
     validation: float = 0.3,
-    restarts: int = 3,
-    first_scale: float = 0.1,
+    restarts: int = 1,
+    first_scale: float = 1.0,
 ) -> Prediction:
-    """Score every pair by the norm of the source's weights in the first layer of the target's network."""
+    """Score every pair by the norm of the source's first-layer weights in the target's network."""
     return recover(
         problem,
         context,

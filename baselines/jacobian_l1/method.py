@@ -18,8 +18,8 @@ def run(
     learning_rate: float = 0.01,
     steps: int = 300,
     validation: float = 0.3,
-    restarts: int = 3,
-    first_scale: float = 0.1,
+    restarts: int = 1,
+    first_scale: float = 1.0,
 ) -> Prediction:
     """Score every pair by the mean absolute Jacobian of networks trained under its L1 norm."""
     return recover(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import torch
 
-from podium.nn.batched_mlp import MLPBank
+from podium.nn.batched_mlp import MLPBank, by_lag
 
 # Rows are worked off in parts, so that the Jacobians of a long series need not fit in memory.
 ROWS_AT_ONCE = 2048
@@ -44,14 +44,14 @@ def mean_absolute_jacobian(jacobian: torch.Tensor) -> torch.Tensor:
 
 def strongest_lag(scores: torch.Tensor, lags: int) -> torch.Tensor:
     """Return each variable's largest score over its lags: [..., lags * variables], lag-major."""
-    return scores.unflatten(-1, (lags, -1)).amax(-2)
+    return scores.reshape(*scores.shape[:-1], lags, -1).amax(-2)
 
 
 def _mean_over_rows(
     measure: Callable[[torch.Tensor], torch.Tensor], bank: MLPBank, inputs: torch.Tensor
 ) -> torch.Tensor:
     total = inputs.new_zeros(bank.nets, inputs.shape[1])
-    for part in inputs.split(ROWS_AT_ONCE):
+    for part in torch.split(inputs, ROWS_AT_ONCE):
         total += measure(bank.jacobian(bank.hidden(part))) * len(part)
     return total / len(inputs)
 
@@ -73,4 +73,4 @@ def first_layer_readout(bank: MLPBank, inputs: torch.Tensor, lags: int) -> torch
 
     Source: Neural Granger Causality (Tank et al., 2021).
     """
-    return bank.w1.unflatten(1, (lags, -1)).square().sum((1, 3)).sqrt()
+    return by_lag(bank.w1, lags).square().sum((1, 3)).sqrt()

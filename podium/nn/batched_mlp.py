@@ -87,6 +87,12 @@ class MLPBank:
         return torch.bmm(self.slope(hidden) * moved, self.w2).squeeze(-1)
 
 
+def by_lag(first_layer: torch.Tensor, lags: int) -> torch.Tensor:
+    """View first-layer weights [nets, lags * variables, hidden] by lag and variable."""
+    nets, inputs, hidden = first_layer.shape
+    return first_layer.reshape(nets, lags, inputs // lags, hidden)
+
+
 def draw_bank(
     nets: int,
     inputs: int,

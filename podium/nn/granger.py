@@ -126,7 +126,7 @@ def recover(
     bank = fitting.refit(chosen, steps)
     with torch.no_grad():
         read = readout(bank, fitting.inputs, settings.lags)
-    mean = read.double().unflatten(0, (settings.restarts, len(moving))).mean(0)
+    mean = read.double().reshape(settings.restarts, len(moving), len(moving)).mean(0)
     scores[np.ix_(moving, moving)] = mean.cpu().numpy()
     return {"scores": scores}
 
@@ -213,14 +213,14 @@ class _Fitting:
         reserve = 0.5 * self.context.budget_left
 
         def check(step: int, bank: MLPBank, fit: torch.Tensor) -> bool:
-            predicted = bank.output(bank.hidden(past)).unflatten(0, (count, self.variables))
+            predicted = bank.output(bank.hidden(past)).reshape(count, self.variables, -1)
             errors = (predicted - future).square().mean(1)
             means = errors.mean(-1)
             better = means < best.mean(-1)
             best[better] = errors[better]
             for k in better.nonzero().flatten().tolist():
                 best_steps[k] = step
-            curve.append((step, fit.unflatten(0, (count, self.variables)).mean(-1), means))
+            curve.append((step, fit.reshape(count, self.variables).mean(-1), means))
             return self._go_on(step, steps, reserve, "grid")
 
         train(

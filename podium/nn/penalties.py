@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import torch
 
-from podium.nn.batched_mlp import MLPBank
+from podium.nn.batched_mlp import MLPBank, by_lag
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def hierarchical_group_lasso(lags: int, ridge: float) -> Penalty:
     """
 
     def penalty(now: Pass, strength: torch.Tensor) -> torch.Tensor:
-        squares = now.bank.w1.unflatten(1, (lags, -1)).square().sum(3)
+        squares = by_lag(now.bank.w1, lags).square().sum(3)
         tails = squares.flip(1).cumsum(1)
         # The norm has no gradient at zero; the offset gives it the subgradient zero there.
         groups = (tails + 1e-12).sqrt().sum((1, 2))

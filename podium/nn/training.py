@@ -71,7 +71,7 @@ def train(
                 if not check(step, bank, fit.detach()):
                     return bank
         optimiser.zero_grad()
-        (fit + penalty(now, strength)).sum().backward()
+        torch.autograd.backward((fit + penalty(now, strength)).sum())
         optimiser.step()
     if check is not None:
         with torch.no_grad():
