@@ -101,14 +101,14 @@ def _triangle(x: Floats) -> Floats:
     is near the span of those before it.
     """
     try:
-        upper: Floats = np.linalg.cholesky(x.T @ x).T
+        upper = np.asarray(np.linalg.cholesky(x.T @ x).T, dtype=np.float64)
     except np.linalg.LinAlgError:
         return _householder(x)
     return upper if np.diag(upper).min() > _APART else _householder(x)
 
 
 def _householder(x: Floats) -> Floats:
-    return np.asarray(np.linalg.qr(x, mode="r"))
+    return np.asarray(np.linalg.qr(x, mode="r"), dtype=np.float64)
 
 
 def choose_lags(series: npt.ArrayLike, lengths: npt.ArrayLike, max_lags: int) -> int:
