@@ -91,7 +91,7 @@ def check_methods(
         records = run_all([spec for _, spec in specs], tasks, store, jobs=jobs)
         for (item, spec), record in zip(specs, records, strict=True):
             item.observed.append(Observed(spec, record))
-        _probe([o for item in checked for o in item.observed], registry, store, jobs)
+        _probe(checked, registry, store, jobs)
     return {item.entry.id: _judge(item) for item in checked}
 
 
@@ -108,6 +108,7 @@ def _specs(entry: Entry, registry: Registry) -> list[RunSpec]:
             tier="smoke",
             entries=(entry.id,),
             seeds=(0,),
+            device="cpu" if "cpu" in entry.spec.file.devices else entry.spec.file.devices[0],
             time_limit=limits.seconds,
             memory_limit=limits.bytes,
         )
@@ -115,9 +116,32 @@ def _specs(entry: Entry, registry: Registry) -> list[RunSpec]:
     return specs
 
 
-def _probe(observed: list[Observed], registry: Registry, store: Store, jobs: int) -> None:
-    """Call again every method whose run ended well, and note what it does."""
-    again = [o for o in observed if o.record.status == "ok"]
+def _probe(checked: Sequence[_Entry], registry: Registry, store: Store, jobs: int) -> None:
+    """Call again every method whose run ended well, and note what it does.
+
+    Where the seed has to matter, it has to on one problem of a task: others are asked only if the
+    first says no, since a call may take long.
+    """
+    first: list[Observed] = []
+    rest: list[Observed] = []
+    for item in checked:
+        seen: set[str] = set()
+        for o in item.observed:
+            if o.record.status != "ok":
+                continue
+            later = item.entry.spec.file.seeded and o.spec.task in seen
+            (rest if later else first).append(o)
+            seen.add(o.spec.task)
+    _call([(o, True) for o in first] + [(o, False) for o in rest], registry, store, jobs)
+    shown = {(o.spec.entry, o.spec.task) for o in first if o.notes and o.notes.seed_matters}
+    left = [o for o in rest if o.fault is None and (o.spec.entry, o.spec.task) not in shown]
+    _call([(o, True) for o in left], registry, store, jobs)
+
+
+def _call(
+    wanted: Sequence[tuple[Observed, bool]], registry: Registry, store: Store, jobs: int
+) -> None:
+    """Probe each, under another seed too where asked."""
     probes = [
         Probe(
             target="podium.check.method_probe:observe_method",
@@ -125,18 +149,19 @@ def _probe(observed: list[Observed], registry: Registry, store: Store, jobs: int
                 msgspec.to_builtins(o.spec),
                 msgspec.to_builtins(o.record),
                 str(Path(store.root)),
+                other_seed,
             ),
             limits=smoke_limits(registry.task(o.spec.task).spec),
             preload=o.spec.preload,
             threads=o.spec.threads,
         )
-        for o in again
+        for o, other_seed in wanted
     ]
-    for item, answer in zip(again, call_probes(probes, jobs=jobs), strict=True):
+    for (o, _), answer in zip(wanted, call_probes(probes, jobs=jobs), strict=True):
         if isinstance(answer, Exception):
-            item.fault = why_not(answer)
+            o.fault = why_not(answer)
         else:
-            item.notes = msgspec.convert(answer, MethodNotes)
+            o.notes = msgspec.convert(answer, MethodNotes)
 
 
 def _judge(item: _Entry) -> list[Finding]:

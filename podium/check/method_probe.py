@@ -37,19 +37,20 @@ _GRACE = 0.5
 
 
 class MethodNotes(msgspec.Struct, frozen=True, kw_only=True):
-    """What a method did in three calls: the stored run, the same seed again, another seed.
+    """What a method did when called again: under the seed of the run, then under another.
 
     ``differs``: arrays that differ between the run and a repetition under one seed.
     ``differs_again``: those that differ between two repetitions with equal global random states;
     looked at only where ``differs`` has some.
-    ``seed_matters``: whether another run seed, on the same data, gives another prediction.
+    ``seed_matters``: whether another run seed, on the same data, gives another prediction; ``None``
+    where it was not tried.
     ``touched``: global random states that a call changed. ``changed``: public arrays it changed.
     ``left``: command lines of processes still alive after it. ``scores``: dishonest scores.
     """
 
     differs: tuple[str, ...]
     differs_again: tuple[str, ...]
-    seed_matters: bool
+    seed_matters: bool | None
     touched: tuple[str, ...]
     changed: tuple[str, ...]
     left: tuple[str, ...]
@@ -57,11 +58,12 @@ class MethodNotes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def observe_method(
-    spec: dict[str, Any], record: dict[str, Any], store: str, *, worker: Worker
+    spec: dict[str, Any], record: dict[str, Any], store: str, other_seed: bool, *, worker: Worker
 ) -> dict[str, Any]:
     """Call a method again on the problem of a finished run; arguments and result are JSON.
 
     ``spec`` and ``record``: those of the run. ``store``: the folder that holds its prediction.
+    ``other_seed``: whether to call it under another seed too.
     """
     run = msgspec.convert(spec, RunSpec)
     task = toml.load(Path(run.task_at.folder) / "task.toml", TaskSpec)
@@ -72,11 +74,14 @@ def observe_method(
     differs_again: list[str] = []
     if differs:
         differs_again = differing(digests(again), digests(probe.call(run.seed, states=1)))
-    other = probe.call(run.seed + OTHER_SEED, states=2)
+    seed_matters = None
+    if other_seed:
+        other = probe.call(run.seed + OTHER_SEED, states=2)
+        seed_matters = bool(differing(digests(again), digests(other)))
     notes = MethodNotes(
         differs=tuple(differs),
         differs_again=tuple(differs_again),
-        seed_matters=bool(differing(digests(again), digests(other))),
+        seed_matters=seed_matters,
         touched=tuple(sorted(probe.touched)),
         changed=tuple(sorted(probe.changed)),
         left=tuple(_left_behind()),

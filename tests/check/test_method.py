@@ -254,3 +254,24 @@ def test_a_task_without_smoke_problems_leaves_nothing_to_run(
     assert declared.state == "ok"
     assert {f.state for f in rest} == {"skipped"}
     assert "smoke" in rest[0].message
+
+
+@pytest.mark.parametrize(("random_on", "state"), [("short", "ok"), ("long", "ok"), ("x", "failed")])
+def test_the_seed_must_matter_on_one_problem(
+    make_task: Callable[..., Task],
+    make_entry: Callable[..., Entry],
+    make_registry: Callable[..., Registry],
+    random_on: str,
+    state: str,
+) -> None:
+    task = make_task(added='[[problems]]\nid = "long"\ntitle = "Long"\ntiers = ["smoke"]\n')
+    code = f"""
+    def run(problem, context):
+        if problem.id == {random_on!r}:
+            return {{"y": {DRAWN}}}
+        return {{"y": 2.0 * problem.public["x"]}}
+    """
+    entry = make_entry(code=code)
+    found = check_method(entry, make_registry([task], [entry]))
+    assert [(f.name, f.state) for f in found if f.name == "seed"] == [("seed", state)]
+    assert {f.state for f in found if f.name != "seed"} == {"ok"}

@@ -1,0 +1,48 @@
+"""Everything in the registry holds to the checks that ship with the engine.
+
+All entries are checked together, so that every fork server starts once.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from podium.check.finding import Finding
+from podium.check.method import check_methods
+from podium.check.task import check_tasks
+from podium.registry.registry import load_registry
+
+REGISTRY = load_registry(plugins=False)
+
+
+@pytest.fixture(scope="module")
+def of_entries() -> dict[str, list[Finding]]:
+    return check_methods(list(REGISTRY.entries.values()), REGISTRY)
+
+
+@pytest.fixture(scope="module")
+def of_tasks() -> dict[str, list[Finding]]:
+    return check_tasks(list(REGISTRY.tasks.values()), REGISTRY)
+
+
+def shown(findings: list[Finding], state: str) -> list[str]:
+    return [f"{f.name}: {f.message}" for f in findings if f.state == state]
+
+
+@pytest.mark.parametrize("id", sorted(REGISTRY.entries))
+def test_every_entry_conforms(id: str, of_entries: dict[str, list[Finding]]) -> None:
+    missing = next((f for f in of_entries[id] if f.name == "requirements"), None)
+    if missing is not None and missing.state == "skipped":
+        pytest.skip(missing.message)
+    assert shown(of_entries[id], "failed") == []
+    assert shown(of_entries[id], "skipped") == []
+
+
+@pytest.mark.parametrize("id", sorted(REGISTRY.tasks))
+def test_every_task_conforms(id: str, of_tasks: dict[str, list[Finding]]) -> None:
+    assert shown(of_tasks[id], "failed") == []
+    assert shown(of_tasks[id], "skipped") == []
+
+
+def test_nothing_in_the_registry_is_broken() -> None:
+    assert REGISTRY.broken == ()
