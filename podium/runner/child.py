@@ -7,6 +7,7 @@ import importlib
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -29,18 +30,23 @@ class Worker:
         self.folder = folder
         self.attempt = attempt
         self._channel = channel
+        self._lock = threading.Lock()  # a method may report from threads of its own
         self._last = 0.0
 
     def phase(self, name: str) -> None:
         """Say which part begins; each part has the time limit to itself."""
-        self._channel.send({"phase": name})
+        self._send({"phase": name})
 
     def progress(self, done: float, total: float, note: str) -> None:
         """Say how far the job is, at most ten times a second and at the end."""
         now = time.monotonic()
         if done >= total or now - self._last >= _PROGRESS_SECONDS:
             self._last = now
-            self._channel.send({"progress": [_finite(done), _finite(total), note[:200]]})
+            self._send({"progress": [_finite(done), _finite(total), note[:200]]})
+
+    def _send(self, message: dict[str, Any]) -> None:
+        with self._lock:
+            self._channel.send(message)
 
 
 def child_main(channel: Channel, *, parent: int) -> NoReturn:
@@ -48,9 +54,9 @@ def child_main(channel: Channel, *, parent: int) -> NoReturn:
     code = 1
     try:
         os.setsid()
-        die_with_parent(signal.SIGKILL, parent)
+        alive = die_with_parent(signal.SIGKILL, parent)
         adopt_orphans()
-        job = channel.receive_one()
+        job = channel.receive_one() if alive else None
         if job is not None:
             _send(channel, _answer(channel, job))
         code = 0

@@ -14,11 +14,10 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 
 
-def die_with_parent(number: int, parent: int) -> None:
-    """Ask for a signal when the parent dies; exit at once if it is no longer ``parent``."""
+def die_with_parent(number: int, parent: int) -> bool:
+    """Ask for a signal when the parent dies; return whether it still is ``parent``."""
     _prctl(_PR_SET_PDEATHSIG, number)
-    if os.getppid() != parent:
-        os._exit(1)
+    return os.getppid() == parent
 
 
 def adopt_orphans() -> None:

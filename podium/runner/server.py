@@ -21,6 +21,7 @@ import shutil
 import signal
 import socket
 import time
+import traceback
 from typing import Any, NoReturn
 
 from podium.runner.channel import Channel
@@ -146,7 +147,17 @@ class Server:
 
 def main(settings: dict[str, Any]) -> NoReturn:
     """Import what is to be shared, then serve."""
-    die_with_parent(signal.SIGTERM, settings["parent"])
+    try:
+        if die_with_parent(signal.SIGTERM, settings["parent"]):
+            _serve(settings)
+    except Exception:
+        traceback.print_exc()  # into the log that the supervisor quotes
+    finally:
+        shutil.rmtree(settings["folder"], ignore_errors=True)
+        os._exit(0)
+
+
+def _serve(settings: dict[str, Any]) -> None:
     adopt_orphans()
     server = Server(Channel(socket.socket(fileno=settings["socket"])))
     for name in settings["preload"]:
@@ -155,11 +166,7 @@ def main(settings: dict[str, Any]) -> NoReturn:
             importlib.import_module(name)
     gc.collect()
     gc.freeze()  # a collection in a child would touch, and so copy, every shared page
-    try:
-        server.serve()
-    finally:
-        shutil.rmtree(settings["folder"], ignore_errors=True)
-        os._exit(0)
+    server.serve()
 
 
 def _noted(*_: object) -> None:

@@ -17,6 +17,7 @@ from podium.errors import InputError, MissingError
 from podium.runner.capture import OUTPUT
 from podium.runner.channel import Channel
 from podium.runner.child import STACK
+from podium.runner.cores import pin, take_cores
 from podium.runner.faults import stack_end, tail, with_output
 from podium.runner.jobs import Job, JobError, Warmth
 from podium.runner.processes import resident_bytes
@@ -135,6 +136,8 @@ class Supervisor(threading.Thread):
             return
         child = server.idle.popleft()
         child.folder = server.new_folder()
+        child.cores = take_cores(job.warmth.threads)
+        pin(child.pid, child.cores)
         message = {
             "target": job.target,
             "arguments": job.arguments,
@@ -147,6 +150,7 @@ class Supervisor(threading.Thread):
             child.channel.send(message)
         except OSError:
             # Killed while idle: its death is on the way, and the job has lost nothing.
+            child.cores.release()
             self._pending[job.warmth].appendleft(job)
             return
         child.job = job
@@ -258,6 +262,7 @@ class Supervisor(threading.Thread):
         self._forget(child.channel)
         del self._running[child.pid]
         child.job = None
+        child.cores.release()
 
     def _end(self, child: Child, job: Job, status: int) -> None:
         if child.answer is not None:
@@ -348,6 +353,7 @@ class Supervisor(threading.Thread):
             server.close()
         self._servers.clear()
         for child in list(self._running.values()):
+            child.cores.release()
             if not self._job(child).future.done():
                 self._job(child).future.set_exception(JobError("killed", "ended by request"))
         self._running.clear()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.runner.channel import Channel
+from podium.runner.cores import Cores
 from podium.runner.jobs import Job, JobError, Warmth
 from podium.runner.processes import kill, start_time, tree
 
@@ -48,6 +49,7 @@ class Child:
     answer: dict[str, Any] | None = None
     fault: JobError | None = None
     known: dict[int, int | None] = field(default_factory=dict)
+    cores: Cores = field(default_factory=lambda: Cores({}))
 
     def look(self) -> list[int]:
         """Return the processes of the job, and remember them in case the server dies."""

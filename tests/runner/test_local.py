@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -383,6 +385,37 @@ def test_threads_and_preloads_reach_the_run(make_spec: MakeSpec, run_them: RunTh
     records = run_them(spec, make_spec())
     assert [r.status for r in records] == ["ok", "ok"], records[0].traceback
     assert [r.provenance.threads for r in records] == [2, 1]
+
+
+@pytest.mark.parametrize("after", ["", "if pid == 0: raise ValueError"])
+def test_a_method_that_forks_and_comes_back_twice_is_scored_once(
+    make_spec: MakeSpec, run_them: RunThem, after: str
+) -> None:
+    method = f"""
+    import os
+    def run(p, c):
+        pid = os.fork()
+        {after}
+        if pid != 0:
+            os.waitpid(pid, 0)
+        return {{"y": (2.0 if pid else 0.0) * p.public["x"]}}
+    """
+    (record,) = run_them(make_spec(method))
+    assert (record.status, record.metrics["error"].value) == ("ok", 0.0)
+
+
+def test_a_job_keeps_to_its_cores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # other commands hold cores too
+    script = "import os, time; time.sleep(0.5); print(len(os.sched_getaffinity(0)))"
+    command = f"{sys.executable} -c '{script}'"
+    cores = len(os.sched_getaffinity(0))
+    for threads in range(1, cores + 1):
+        with ForkExecutor(1, threads=threads) as executor:
+            assert executor.submit(subprocess.getoutput, command).result() == str(threads)
+    # More jobs than cores: all cores for whoever finds none free.
+    with ForkExecutor(cores + 1) as executor:
+        futures = [executor.submit(subprocess.getoutput, command) for _ in range(cores + 1)]
+        assert sorted(int(f.result()) for f in futures) == [*[1] * cores, cores]
 
 
 def test_plain_tasks_give_results_and_errors() -> None:
