@@ -221,7 +221,10 @@ def failure_lines(failures: Sequence[Failure], task: str) -> list[str]:
         ]
         if len(tried) > _FAILURES_SHOWN:
             lines.append(f"  and {len(tried) - _FAILURES_SHOWN} more")
-        lines.append(f"  in full: podium show {task} --entries {tried[0].entry} --failures")
+        tier = next(f.record.tier for f in tried if f.record is not None)
+        option = "" if tier == "small" else f" --tier {tier}"
+        command = f"podium show {task}{option} --entries {tried[0].entry} --failures"
+        lines.append(f"  in full: {command}")
     if absent:
         lines.append(f"{_count(len(absent), 'run')} not made:")
         for entry in dict.fromkeys(f.entry for f in absent):
