@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ import numpy as np
 
 from podium.check.digests import differing, digests
 from podium.check.scores import score_faults
-from podium.check.states import read_states, set_states, touched
+from podium.check.states import read_states, set_states, touched, touched_on_import
 from podium.contracts import Arrays, Instance, Prediction, Problem, Recipe
 from podium.declarations import toml
 from podium.declarations.task import TaskSpec
@@ -78,14 +79,16 @@ def observe_method(
     if other_seed:
         other = probe.call(run.seed + OTHER_SEED, states=2)
         seed_matters = bool(differing(digests(again), digests(other)))
+    left, scores = _left_behind(), probe.score(again)
+    probe.touched.update(touched_on_import(Path(run.entry_at.folder)))
     notes = MethodNotes(
         differs=tuple(differs),
         differs_again=tuple(differs_again),
         seed_matters=seed_matters,
         touched=tuple(sorted(probe.touched)),
         changed=tuple(sorted(probe.changed)),
-        left=tuple(_left_behind()),
-        scores=tuple(probe.score(again)),
+        left=tuple(left),
+        scores=tuple(scores),
     )
     builtins: dict[str, Any] = msgspec.to_builtins(notes)
     return builtins
@@ -114,8 +117,12 @@ class _Probe:
         self.instance: Instance = build(self.recipe, building)
         self.method = load_function(run.entry_at, run.function)
 
-    def call(self, seed: int, *, states: int) -> Prediction:
-        """Call the method with a run seed, after setting the global random states."""
+    def call(self, seed: int, *, states: int, repeat: bool = True) -> Prediction:
+        """Call the method with a run seed, after setting the global random states.
+
+        A library may draw as it is imported: a call that changed a state and imported something is
+        repeated, and the repetition counts.
+        """
         folder = self.worker.folder / f"call{self._calls}"
         self._calls += 1
         scratch, emitted = folder / "scratch", folder / "emitted"
@@ -131,10 +138,13 @@ class _Probe:
         )
         self.worker.phase("method")
         set_states(states)
-        before = read_states()
+        before, loaded = read_states(), len(sys.modules)
         context.start_clock()
         returned = self.method(problem, context, **self.run.config)
-        self.touched.update(touched(before, read_states()))
+        states_changed = touched(before, read_states())
+        if repeat and states_changed and len(sys.modules) > loaded:
+            return self.call(seed, states=states, repeat=False)
+        self.touched.update(states_changed)
         self.changed.update(differing(digests(self.instance.public), digests(public)))
         return _arrays(returned, context.emitted())
 

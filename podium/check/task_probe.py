@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +14,7 @@ import numpy as np
 from podium.check.digests import differing, digests
 from podium.check.samples import sample_predictions
 from podium.check.scores import score_faults
-from podium.check.states import read_states, set_states, touched
+from podium.check.states import read_states, set_states, touched, touched_on_import
 from podium.contracts import Array, Arrays, Instance, InvalidPredictionError, Recipe
 from podium.declarations import toml
 from podium.declarations.task import TaskSpec
@@ -75,6 +76,7 @@ class _Probe:
         self.build_function = load_function(at, f"{task.module}:build")
         self.score_function = load_function(at, f"{task.module}:score")
         self.files = tuple(f for f in task.files if f.name in self.problem.files)
+        self.folder = Path(at.folder)
         self.touched: set[str] = set()
 
     def notes(self) -> TaskNotes:
@@ -90,6 +92,7 @@ class _Probe:
         whole = _whole(first)
         differs = differing(whole, _whole(again))
         scores, score_differs, changed = self._score_samples(again)
+        self.touched.update(touched_on_import(self.folder))
         return TaskNotes(
             differs=tuple(differs),
             seed_matters=bool(differing(whole, _whole(other))),
@@ -115,11 +118,15 @@ class _Probe:
         context = RunBuildContext(recipe, self.files)
         return self._watched(states, lambda: self.build_function(recipe, context))
 
-    def _watched(self, states: int, call: Callable[[], T]) -> T:
+    def _watched(self, states: int, call: Callable[[], T], *, repeat: bool = True) -> T:
+        """Call with known global states; repeat it if a library was imported and may have drawn."""
         set_states(states)
-        before = read_states()
+        before, loaded = read_states(), len(sys.modules)
         result = call()
-        self.touched.update(touched(before, read_states()))
+        changed = touched(before, read_states())
+        if repeat and changed and len(sys.modules) > loaded:
+            return self._watched(states, call, repeat=False)
+        self.touched.update(changed)
         return result
 
     def _contract_faults(self, built: object) -> list[str]:

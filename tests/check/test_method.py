@@ -23,7 +23,7 @@ BAD = {
         {"global_state": "numpy.random"},
     ),
     "seeds_python": (
-        f"import random; random.seed(0); return {{'y': {DRAWN}}}",
+        f"import random; random.seed(1); return {{'y': {DRAWN}}}",
         {"global_state": "state of random"},
     ),
     "reads_numpy": (
@@ -104,7 +104,7 @@ BAD = {
 # The same, for what torch does; these share one server that has it loaded.
 BAD_TORCH = {
     "seeds_torch": (
-        f"import torch; torch.manual_seed(0); return {{'y': {DRAWN}}}",
+        f"import torch; torch.manual_seed(1); return {{'y': {DRAWN}}}",
         {"global_state": "torch"},
     ),
     "reads_torch": (
@@ -119,6 +119,20 @@ BAD_TORCH = {
 }
 
 SEEDED_FALSE = "seeded = false\n"
+SEEDS_ON_IMPORT = f"""
+import numpy as np
+np.random.seed(0)
+def run(problem, context):
+    return {{"y": {DRAWN}}}
+"""
+USES_A_LIBRARY_THAT_DRAWS_ON_IMPORT = f"""
+import sys
+def run(problem, context):
+    (context.scratch / "drawing_library.py").write_text("import random; random.random()")
+    sys.path.insert(0, str(context.scratch))
+    import drawing_library
+    return {{"y": {DRAWN}}}
+"""
 UNSEEDED_GOOD = "def run(problem, context):\n    return {'y': 3.0 * problem.public['x']}\n"
 
 
@@ -142,12 +156,14 @@ def findings(
         entries.append(make_entry(id, code, added='preload = ["torch"]\n'))
     random = f"def run(problem, context):\n    return {{'y': {DRAWN}}}\n"
     entries.append(make_entry("random_but_unseeded", random, added=SEEDED_FALSE))
+    entries.append(make_entry("seeds_on_import", SEEDS_ON_IMPORT))
+    entries.append(make_entry("imports_a_drawer", USES_A_LIBRARY_THAT_DRAWS_ON_IMPORT))
     missing = 'requires = ["no_such_package_x"]\nextra = "lm"\n'
     entries.append(make_entry("needs_more", added=missing))
     return check_methods(entries, make_registry([task], entries))
 
 
-@pytest.mark.parametrize("id", ["good", "good_unseeded"])
+@pytest.mark.parametrize("id", ["good", "good_unseeded", "imports_a_drawer"])
 def test_a_good_entry_passes_every_check(findings: dict[str, list[Finding]], id: str) -> None:
     assert [(f.name, f.state) for f in findings[id]] == [(name, "ok") for name in METHOD_CHECKS]
 
@@ -163,6 +179,14 @@ def test_a_bad_entry_fails_what_it_breaks_and_only_that(
         assert said in failed[name].message
         assert "echo/short" in failed[name].message or failed[name].message.startswith("echo:")
         assert failed[name].fix
+
+
+def test_code_at_the_top_of_a_module_is_held_to_the_same(
+    findings: dict[str, list[Finding]],
+) -> None:
+    failed = [f for f in findings["seeds_on_import"] if f.state == "failed"]
+    assert [f.name for f in failed] == ["global_state"]
+    assert "numpy.random" in failed[0].message
 
 
 def test_a_run_that_fails_leaves_the_rest_unjudged(findings: dict[str, list[Finding]]) -> None:

@@ -182,6 +182,14 @@ def test_a_bad_task_fails_what_it_breaks_and_only_that(
         assert failed[name].fix
 
 
+def test_code_at_the_top_of_a_module_is_held_to_the_same(
+    check: Checker, make_task: Callable[..., Task]
+) -> None:
+    failed = failures(check(make_task("import random\nrandom.seed(0)\n" + code())))
+    assert set(failed) == {"global_state"}
+    assert "state of random" in failed["global_state"].message
+
+
 def test_a_problem_that_cannot_be_built_leaves_the_rest_unjudged(
     bad: dict[str, list[Finding]],
 ) -> None:
