@@ -43,6 +43,11 @@ class MLPBank:
         w1, b1, w2, b2 = (p.detach().clone().requires_grad_() for p in self.parameters)
         return MLPBank(w1, b1, w2, b2, self.activation)
 
+    def detached(self) -> MLPBank:
+        """Return the same values without their history, sharing memory."""
+        w1, b1, w2, b2 = (p.detach() for p in self.parameters)
+        return MLPBank(w1, b1, w2, b2, self.activation)
+
     def subset(self, index: slice | torch.Tensor) -> MLPBank:
         """Return the networks of ``index``, sharing memory where the index is a slice."""
         w1, b1, w2, b2 = (p[index] for p in self.parameters)

@@ -69,14 +69,14 @@ def train(
         if check is not None and step % check_every == 0:
             with torch.no_grad():
                 if not check(step, bank, fit.detach()):
-                    return bank
+                    return bank.detached()
         optimiser.zero_grad()
         torch.autograd.backward((fit + penalty(now, strength)).sum())
         optimiser.step()
     if check is not None:
         with torch.no_grad():
             check(last, bank, losses(Pass(bank, inputs, bank.hidden(inputs), generator), targets))
-    return bank
+    return bank.detached()
 
 
 def one_standard_error(
