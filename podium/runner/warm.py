@@ -146,6 +146,8 @@ class WarmServer:
 def _environment(warmth: Warmth) -> dict[str, str]:
     env = dict(os.environ)
     env.update(dict.fromkeys(_THREADS, str(warmth.threads)))
+    # OpenMP threads that spin while they wait take the cores from the runs beside them.
+    env.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # Else the order of a set of strings, and with it a method's result, changes with every start.
     env.setdefault("PYTHONHASHSEED", "0")
     return env

@@ -315,28 +315,33 @@ def test_a_store_that_cannot_be_written_says_what_to_do(
         assert "--store" in str(caught.value)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to any folder")
-def test_a_read_only_folder_says_what_to_do(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(MissingError, match="Permission denied"):
-        Store(tmp_path / "results").prepare()
-    tmp_path.chmod(0o700)
-
-
-def mounted(folder: Path) -> bool:
-    """Mount a disk of 64 KiB, where that is allowed."""
+def mounted(folder: Path, options: str) -> bool:
+    """Mount a disk in memory, where that is allowed."""
     folder.mkdir()
     try:
-        command = ["mount", "-t", "tmpfs", "-o", "size=64k", "podium-test", str(folder)]
+        command = ["mount", "-t", "tmpfs", "-o", options, "podium-test", str(folder)]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
     except FileNotFoundError:
         return False
 
 
+def test_a_read_only_disk_says_what_to_do(tmp_path: Path, toy_record: MakeRecord) -> None:
+    disk = tmp_path / "disk"
+    if not mounted(disk, "ro"):
+        pytest.skip("mounting a disk needs root")
+    try:
+        for act in (Store(disk).prepare, lambda: Store(disk).write(toy_record())):
+            with pytest.raises(MissingError, match="Read-only file system") as caught:
+                act()
+            assert "--store" in str(caught.value)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
 def test_a_full_disk_leaves_what_was_there(tmp_path: Path, toy_record: MakeRecord) -> None:
     disk = tmp_path / "disk"
-    if not mounted(disk):
-        pytest.skip("mounting a small disk needs root")
+    if not mounted(disk, "size=64k"):
+        pytest.skip("mounting a disk needs root")
     try:
         store = Store(disk)
         first = toy_record()
