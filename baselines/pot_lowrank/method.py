@@ -13,10 +13,13 @@ from podium.transport.pot import load_pot
 Floats = npt.NDArray[np.float64]
 
 
-def factors(cost: spaces.Cost, rank: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def factors(
+    cost: spaces.Cost, rank: int, scale: float, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
     r"""Return the best factors of a symmetric matrix: :math:`A \approx L R^\top`, both [n, rank].
 
-    From the eigenpairs of largest modulus; all of them where ``rank`` is not below n - 1.
+    From the eigenpairs of largest modulus; all of them where ``rank`` is not below n - 1. The
+    product is scaled to a root mean square of ``scale``; zeros stay zeros.
     """
     if rank < cost.size - 1:
         from scipy.sparse.linalg import eigsh
@@ -24,7 +27,8 @@ def factors(cost: spaces.Cost, rank: int, rng: np.random.Generator) -> tuple[Flo
         values, vectors = eigsh(cost.matrix, k=rank, which="LM", v0=rng.standard_normal(cost.size))
     else:
         values, vectors = np.linalg.eigh(cost.dense())
-    return vectors * values, vectors
+    size = float(np.linalg.norm(values)) / cost.size
+    return vectors * (values * (scale / size if size > 0 else 1.0)), vectors
 
 
 def run(
@@ -33,6 +37,8 @@ def run(
     *,
     rank: int = 50,
     cost_rank: int = 50,
+    graph_scale: float = 3.0,
+    cloud_scale: float = 0.3,
     max_iter: int = 1000,
 ) -> Prediction:
     r"""Find a plan :math:`Q\, \mathrm{diag}(1/g)\, R^\top` on costs cut to low rank.
@@ -45,16 +51,21 @@ def run(
         context: what the engine gives.
         rank: of the plan.
         cost_rank: of the costs.
+        graph_scale: root mean square to which sparse costs are scaled. POT's step size goes with
+            the inverse of their gradient: on costs much smaller its kernels overflow to NaN.
+        cloud_scale: the same for dense costs.
         max_iter: largest number of steps.
     """
     ot = load_pot()
     context.progress(0, 1, "low-rank mirror descent")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)
+    scale = cloud_scale
     if source.sparse:
+        scale = graph_scale
         source, target = source.normalised(), target.normalised()
-    left = factors(source, cost_rank, context.rng("source factors"))
-    right = factors(target, cost_rank, context.rng("target factors"))
+    left = factors(source, cost_rank, scale, context.rng("source factors"))
+    right = factors(target, cost_rank, scale, context.rng("target factors"))
     q, r, g = ot.gromov.lowrank_gromov_wasserstein_samples(
         left[1],
         right[1],

@@ -16,27 +16,28 @@ def run(
     context: Context,
     *,
     samples: int = 50,
-    epsilon: float = 0.1,
-    max_iter: int = 100,
+    graph_epsilon: float = 0.1,
+    cloud_epsilon: float = 0.0,
+    max_iter: int = 50,
 ) -> Prediction:
     """Estimate the gradient from ``samples`` pairs in each step.
 
-    Graphs are normalised by degree first. POT starts from the product of the weights and takes no
-    other start.
+    POT starts from the product of the weights and takes no other start.
 
     Args:
         problem: the two spaces.
         context: what the engine gives.
         samples: pairs drawn from the plan in each step.
-        epsilon: entropic weight, the estimated gradient's largest entry being 1.
+        graph_epsilon: entropic weight for sparse costs, the estimated gradient's largest entry
+            being 1.
+        cloud_epsilon: the same for dense costs; 0 is exact transport, which is better and faster
+            there.
         max_iter: largest number of steps.
     """
     ot = load_pot()
     context.progress(0, 1, "sampled Frank-Wolfe")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)
-    if source.sparse:
-        source, target = source.normalised(), target.normalised()
     plan = ot.gromov.sampled_gromov_wasserstein(
         source.dense(),
         target.dense(),
@@ -44,7 +45,7 @@ def run(
         b,
         _square_loss,
         nb_samples_grad=samples,
-        epsilon=epsilon,
+        epsilon=graph_epsilon if source.sparse else cloud_epsilon,
         max_iter=max_iter,
         random_state=np.random.RandomState(context.rng("samples").bit_generator),
     )
