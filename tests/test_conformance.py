@@ -9,7 +9,7 @@ import pytest
 
 from podium.check.finding import Finding
 from podium.check.method import check_methods
-from podium.check.task import check_tasks
+from podium.check.task import REFUSED, check_tasks
 from podium.registry.registry import load_registry
 
 REGISTRY = load_registry(plugins=False)
@@ -41,7 +41,7 @@ def test_every_entry_conforms(id: str, of_entries: dict[str, list[Finding]]) -> 
 @pytest.mark.parametrize("id", sorted(REGISTRY.tasks))
 def test_every_task_conforms(id: str, of_tasks: dict[str, list[Finding]]) -> None:
     assert shown(of_tasks[id], "failed") == []
-    assert shown(of_tasks[id], "skipped") == []
+    assert [s for s in shown(of_tasks[id], "skipped") if not s.endswith(REFUSED)] == []
 
 
 def test_nothing_in_the_registry_is_broken() -> None:

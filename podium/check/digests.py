@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 
-from podium.contracts import Arrays
+from podium.contracts import Arrays, Instance
 
 
 def digests(arrays: Arrays) -> dict[str, str]:
@@ -22,3 +22,13 @@ def digests(arrays: Arrays) -> dict[str, str]:
 def differing(left: dict[str, str], right: dict[str, str]) -> list[str]:
     """Return the names under which two sets of arrays differ or that only one of them has."""
     return sorted(name for name in {*left, *right} if left.get(name) != right.get(name))
+
+
+def instance_digests(instance: Instance) -> dict[str, str]:
+    """Return the digests of all arrays of a problem, named ``public x`` and ``hidden y``."""
+    parts: dict[str, Arrays] = {"public": instance.public, "hidden": instance.hidden}
+    return {
+        f"{part} {name}": digest
+        for part, arrays in parts.items()
+        for name, digest in digests(arrays).items()
+    }

@@ -323,8 +323,8 @@ def children(observed: Sequence[Observed]) -> list[Finding]:
 
 
 def scores(observed: Sequence[Observed]) -> list[Finding]:
-    """Every metric is finite, or undefined with a reason."""
-    fix = "a score that has no value is podium.contracts.Undefined(reason): mend the task's scorer"
+    """Every metric is in range, or undefined with a reason; scored again it is the same."""
+    fix = "mend the task's scorer; a score without a value is podium.contracts.Undefined(reason)"
     places = [_place(o, lambda notes: list(notes.scores)) for o in observed]
     return gathered("scores", places, fix=fix)
 

@@ -14,10 +14,11 @@ import msgspec
 import numpy as np
 
 from podium.check.digests import differing, digests
-from podium.check.scores import score_faults
+from podium.check.scores import score_faults, score_twice
 from podium.check.states import read_states, set_states, touched, touched_on_import
 from podium.contracts import Arrays, Instance, Prediction, Problem, Recipe
 from podium.declarations import toml
+from podium.declarations.signature import effective_config, read_signature
 from podium.declarations.task import TaskSpec
 from podium.errors import InputError
 from podium.plan.spec import RunSpec
@@ -46,7 +47,8 @@ class MethodNotes(msgspec.Struct, frozen=True, kw_only=True):
     ``seed_matters``: whether another run seed, on the same data, gives another prediction; ``None``
     where it was not tried.
     ``touched``: global random states that a call changed. ``changed``: public arrays it changed.
-    ``left``: command lines of processes still alive after it. ``scores``: dishonest scores.
+    ``left``: command lines of processes still alive after it. ``scores``: what is wrong with how
+    its prediction is scored.
     """
 
     differs: tuple[str, ...]
@@ -116,6 +118,12 @@ class _Probe:
         build = load_function(run.task_at, f"{task.module}:build")
         self.instance: Instance = build(self.recipe, building)
         self.method = load_function(run.entry_at, run.function)
+        module, _, function = run.function.partition(":")
+        file = Path(run.entry_at.folder).joinpath(*module.split(".")).with_suffix(".py")
+        # On its way here as JSON a tuple became a list.
+        self.config = effective_config(
+            read_signature(file, function), {}, run.config, where=f"entry {run.entry}"
+        )
 
     def call(self, seed: int, *, states: int, repeat: bool = True) -> Prediction:
         """Call the method with a run seed, after setting the global random states.
@@ -140,7 +148,7 @@ class _Probe:
         set_states(states)
         before, loaded = read_states(), len(sys.modules)
         context.start_clock()
-        returned = self.method(problem, context, **self.run.config)
+        returned = self.method(problem, context, **self.config)
         states_changed = touched(before, read_states())
         if repeat and states_changed and len(sys.modules) > loaded:
             return self.call(seed, states=states, repeat=False)
@@ -149,11 +157,16 @@ class _Probe:
         return _arrays(returned, context.emitted())
 
     def score(self, prediction: Prediction) -> list[str]:
-        """Score a prediction and return what is dishonest about the scores."""
+        """Score a prediction and return what is wrong with the scores."""
         self.worker.phase("score")
         score = load_function(self.run.task_at, f"{self.task.module}:score")
-        given = MappingProxyType({name: read_only(array) for name, array in prediction.items()})
-        return score_faults(self.task.metrics, score(given, self.instance, self.recipe))
+        seen = score_twice(score, prediction, self.instance, self.recipe)
+        return [
+            *score_faults(self.task.metrics, seen.scores),
+            *(f"metric {name} differs when scored again" for name in seen.differs),
+            *(f"scoring changed {name} in place" for name in seen.changed),
+            *(f"scoring changed the global state of {name}" for name in seen.touched),
+        ]
 
 
 def _copied(arrays: Arrays) -> dict[str, np.ndarray[Any, Any]]:

@@ -35,6 +35,8 @@ TASK_CHECKS = (
 )
 """The names of the checks of a task, in the order in which they are reported."""
 
+REFUSED = "the scorer refused every made-up prediction; the check of an entry scores a real one"
+
 
 @dataclass(frozen=True)
 class ObservedProblem:
@@ -249,14 +251,14 @@ def hidden(observed: Sequence[ObservedProblem]) -> list[Finding]:
 def scorer(observed: Sequence[ObservedProblem]) -> list[Finding]:
     """Any prediction that fits the contract gets every metric: in range, or with a reason."""
     fix = "return every declared metric in its range, or podium.contracts.Undefined(reason)"
-    return gathered("scorer", [_place(o, lambda n: list(n.scores)) for o in observed], fix=fix)
+    return gathered("scorer", [_scored(o, lambda n: list(n.scores)) for o in observed], fix=fix)
 
 
 def scorer_determinism(observed: Sequence[ObservedProblem]) -> list[Finding]:
     """Scoring a prediction twice gives the same numbers."""
     fix = "draw from podium.seeding.generator(recipe.seed, ...), not from global state or a clock"
     places = [
-        _place(o, lambda n: [f"{m} differs for one prediction" for m in n.score_differs])
+        _scored(o, lambda n: [f"{m} differs for one prediction" for m in n.score_differs])
         for o in observed
     ]
     return gathered("scorer_determinism", places, fix=fix)
@@ -266,7 +268,7 @@ def scorer_inputs(observed: Sequence[ObservedProblem]) -> list[Finding]:
     """Scoring changes neither the prediction nor the problem."""
     fix = "copy an array before changing it"
     places = [
-        _place(o, lambda n: [f"{name} was changed in place" for name in n.changed])
+        _scored(o, lambda n: [f"{name} was changed in place" for name in n.changed])
         for o in observed
     ]
     return gathered("scorer_inputs", places, fix=fix)
@@ -276,3 +278,9 @@ def _place(o: ObservedProblem, faults: Callable[[TaskNotes], list[str]]) -> Plac
     if o.notes is None or o.notes.build:
         return Place(where=o.where, skipped="the problem could not be built")
     return Place(where=o.where, faults=tuple(faults(o.notes)))
+
+
+def _scored(o: ObservedProblem, faults: Callable[[TaskNotes], list[str]]) -> Place:
+    if o.notes is not None and o.notes.refused:
+        return Place(where=o.where, skipped=REFUSED)
+    return _place(o, faults)

@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import msgspec
 import numpy as np
 
-from podium.check.digests import differing, digests
+from podium.check.digests import differing, instance_digests
 from podium.check.samples import sample_predictions
-from podium.check.scores import score_faults
+from podium.check.scores import score_faults, score_twice
 from podium.check.states import read_states, set_states, touched, touched_on_import
-from podium.contracts import Array, Arrays, Instance, InvalidPredictionError, Recipe
+from podium.contracts import Array, Instance, InvalidPredictionError, Recipe
 from podium.declarations import toml
 from podium.declarations.task import TaskSpec
 from podium.plan.spec import Location
@@ -40,7 +40,8 @@ class TaskNotes(msgspec.Struct, frozen=True, kw_only=True):
     another seed gives other data. ``touched``: global random states changed. ``leaked``: hidden
     arrays that a method can see. ``scores``: faults of the scorer on predictions that fit the
     contract. ``score_differs``: metrics that differ between two scorings of one prediction.
-    ``changed``: arrays that scoring changed.
+    ``changed``: arrays that scoring changed. ``refused``: whether the scorer refused every one of
+    them as no answer, and so was not tried.
     """
 
     build: tuple[str, ...] = ()
@@ -51,6 +52,7 @@ class TaskNotes(msgspec.Struct, frozen=True, kw_only=True):
     scores: tuple[str, ...] = ()
     score_differs: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
+    refused: bool = False
 
 
 def observe_problem(
@@ -89,18 +91,16 @@ class _Probe:
         faults = self._contract_faults(again) + self._contract_faults(other)
         if faults or not isinstance(again, Instance) or not isinstance(other, Instance):
             return TaskNotes(build=tuple(faults))
-        whole = _whole(first)
-        differs = differing(whole, _whole(again))
-        scores, score_differs, changed = self._score_samples(again)
+        whole = instance_digests(first)
+        differs = differing(whole, instance_digests(again))
+        scored = self._score_samples(again)
         self.touched.update(touched_on_import(self.folder))
-        return TaskNotes(
+        return msgspec.structs.replace(
+            scored,
             differs=tuple(differs),
-            seed_matters=bool(differing(whole, _whole(other))),
+            seed_matters=bool(differing(whole, instance_digests(other))),
             touched=tuple(sorted(self.touched)),
             leaked=tuple(leaks(first)),
-            scores=tuple(scores),
-            score_differs=tuple(sorted(score_differs)),
-            changed=tuple(sorted(changed)),
         )
 
     def _recipe(self, seed: int) -> Recipe:
@@ -138,8 +138,8 @@ class _Probe:
                 faults.append(f"hidden {name}: {type(array).__name__}, expected a numpy.ndarray")
         return faults
 
-    def _score_samples(self, instance: Instance) -> tuple[list[str], set[str], set[str]]:
-        """Score each sample twice; return faults, metrics that differ, arrays that changed."""
+    def _score_samples(self, instance: Instance) -> TaskNotes:
+        """Note what the scorer makes of each sample."""
         self.worker.phase("score")
         lengths = named_lengths(self.task.arrays.public, instance.public)
         rng = generator(SEED, "check", self.task.id, self.problem.id)
@@ -147,39 +147,30 @@ class _Probe:
         faults: list[str] = []
         differs: set[str] = set()
         changed: set[str] = set()
+        refused = 0
         for kind, sample in samples.items():
             # Whatever else the scorer raises is a fault of this sample; the others are still tried.
             try:
-                first, touched_here = self._score(sample, instance, states=1)
-                second, _ = self._score(sample, instance, states=2)
+                seen = score_twice(self.score_function, sample, instance, self._recipe(SEED))
             except InvalidPredictionError:
-                continue  # a made-up prediction may well be no answer
+                refused += 1  # a made-up prediction may well be no answer
+                continue
             except Exception as error:
                 faults.append(f"{kind} prediction: score raised {reason_of(error)}")
                 continue
-            changed.update(touched_here)
+            differs.update(seen.differs)
+            changed.update(seen.changed)
+            self.touched.update(seen.touched)
             faults += [
-                f"{kind} prediction: {fault}" for fault in score_faults(self.task.metrics, first)
+                f"{kind} prediction: {fault}"
+                for fault in score_faults(self.task.metrics, seen.scores)
             ]
-            if isinstance(first, dict) and isinstance(second, dict):
-                differs.update(m for m in first if repr(first[m]) != repr(second.get(m)))
-        return faults, differs, changed
-
-    def _score(
-        self, sample: dict[str, Array], instance: Instance, *, states: int
-    ) -> tuple[object, list[str]]:
-        """Score copies of a prediction and of the problem; return the scores and what changed."""
-        given = {name: array.copy() for name, array in sample.items()}
-        problem = Instance(
-            public={name: array.copy() for name, array in instance.public.items()},
-            hidden={name: array.copy() for name, array in instance.hidden.items()},
+        return TaskNotes(
+            scores=tuple(faults),
+            score_differs=tuple(sorted(differs)),
+            changed=tuple(sorted(changed)),
+            refused=refused == len(samples),
         )
-        recipe = self._recipe(SEED)
-        scores = self._watched(
-            states, lambda: self.score_function(MappingProxyType(given), problem, recipe)
-        )
-        changed = [f"prediction {n}" for n in differing(digests(sample), digests(given))]
-        return scores, changed + differing(_whole(instance), _whole(problem))
 
 
 def leaks(instance: Instance) -> list[str]:
@@ -205,13 +196,3 @@ def _same_values(left: Array, right: Array) -> bool:
     if left.size != right.size or (left.dtype.kind == "U") != (right.dtype.kind == "U"):
         return False
     return any(np.array_equal(left.ravel(order), right.ravel()) for order in ("C", "F"))
-
-
-def _whole(instance: Instance) -> dict[str, str]:
-    """Return the digests of all arrays of a problem, public and hidden."""
-    parts: dict[str, Arrays] = {"public": instance.public, "hidden": instance.hidden}
-    return {
-        f"{part} {name}": digest
-        for part, arrays in parts.items()
-        for name, digest in digests(arrays).items()
-    }

@@ -214,25 +214,38 @@ def test_a_missing_requirement_skips_the_rest_and_says_what_to_install(
     assert {f.state for f in rest} == {"skipped"}
 
 
-def test_a_dishonest_score_is_found(
+@pytest.mark.parametrize(
+    ("score", "said"),
+    [
+        ("return {'error': float('nan')}", "error is NaN without a reason"),
+        ("return {'error': float(np.random.random())}", "error differs when scored again"),
+        ("instance.hidden['t'] += 1.0; return {'error': 0.5}", "scoring changed hidden t in place"),
+        ("np.random.seed(0); return {'error': 0.5}", "the global state of numpy.random"),
+    ],
+)
+def test_a_scorer_is_tried_on_what_a_method_really_predicts(
     make_task: Callable[..., Task],
     make_entry: Callable[..., Entry],
     make_registry: Callable[..., Registry],
+    score: str,
+    said: str,
 ) -> None:
-    code = """
+    code = f"""
+    import numpy as np
     from podium.contracts import Instance
 
     def build(recipe, context):
-        return Instance(public={"x": context.rng("x").normal(size=6)})
+        x = context.rng("x").normal(size=6)
+        return Instance(public={{"x": x}}, hidden={{"t": 2 * x}})
 
     def score(prediction, instance, recipe):
-        return {"error": float("nan")}
+        {score}
     """
     entry = make_entry()
     found = check_method(entry, make_registry([make_task(code)], [entry]))
     failed = [f for f in found if f.state == "failed"]
     assert [f.name for f in failed] == ["scores"]
-    assert "error is NaN without a reason" in failed[0].message
+    assert said in failed[0].message
 
 
 def observed(

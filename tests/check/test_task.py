@@ -190,6 +190,23 @@ def test_code_at_the_top_of_a_module_is_held_to_the_same(
     assert "state of random" in failed["global_state"].message
 
 
+@pytest.mark.parametrize("refused", ["True", "prediction['y'].std() == 0"])
+def test_a_scorer_that_refuses_what_is_no_answer_is_no_fault(
+    check: Checker, make_task: Callable[..., Task], refused: str
+) -> None:
+    score = (
+        "from podium.contracts import InvalidPredictionError\n"
+        f"    if {refused}:\n"
+        "        raise InvalidPredictionError('no answer')\n"
+        "    return {'error': float(np.random.random())}"
+    )
+    states = {f.name: f.state for f in check(make_task(code(score=score)))}
+    everything = refused == "True"
+    assert states["scorer"] == ("skipped" if everything else "ok")
+    # Refusing all leaves the scorer untried, which must not read as a pass.
+    assert states["scorer_determinism"] == ("skipped" if everything else "failed")
+
+
 def test_a_problem_that_cannot_be_built_leaves_the_rest_unjudged(
     bad: dict[str, list[Finding]],
 ) -> None:
