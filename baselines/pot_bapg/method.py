@@ -6,7 +6,6 @@ from typing import Literal
 
 from podium.contracts import Context, Prediction, Problem
 from podium.transport import costs as spaces
-from podium.transport.pot import load_pot
 
 
 def run(
@@ -35,7 +34,8 @@ def run(
         cloud_epsilon: step weight for dense costs, whose largest is 1.
         cloud_iter: largest number of steps for dense costs; it seldom converges by POT's test.
     """
-    ot = load_pot()
+    from podium.transport.pot import ot
+
     context.progress(0, 1, "BAPG")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)

@@ -6,7 +6,6 @@ from typing import Literal
 
 from podium.contracts import Context, Prediction, Problem
 from podium.transport import costs as spaces
-from podium.transport.pot import load_pot
 
 
 def run(
@@ -29,7 +28,8 @@ def run(
         max_iter: largest number of steps.
         transport_iter: largest number of pivots of one inner transport problem.
     """
-    ot = load_pot()
+    from podium.transport.pot import ot
+
     context.progress(0, 1, "conditional gradient")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)

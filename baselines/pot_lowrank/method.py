@@ -8,7 +8,6 @@ import numpy.typing as npt
 from podium.contracts import Context, Prediction, Problem
 from podium.transport import costs as spaces
 from podium.transport.marginals import round_to_marginals
-from podium.transport.pot import load_pot
 
 Floats = npt.NDArray[np.float64]
 
@@ -56,7 +55,8 @@ def run(
         cloud_scale: the same for dense costs.
         max_iter: largest number of steps.
     """
-    ot = load_pot()
+    from podium.transport.pot import ot
+
     context.progress(0, 1, "low-rank mirror descent")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)

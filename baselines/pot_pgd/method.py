@@ -6,7 +6,6 @@ from typing import Literal
 
 from podium.contracts import Context, Prediction, Problem
 from podium.transport import costs as spaces
-from podium.transport.pot import load_pot
 
 
 def run(
@@ -32,7 +31,8 @@ def run(
         cloud_epsilon: entropic weight for dense costs, whose largest is 1.
         max_iter: largest number of steps.
     """
-    ot = load_pot()
+    from podium.transport.pot import ot
+
     context.progress(0, 1, "entropic projected gradient")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)

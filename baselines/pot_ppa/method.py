@@ -6,7 +6,6 @@ from typing import Literal
 
 from podium.contracts import Context, Prediction, Problem
 from podium.transport import costs as spaces
-from podium.transport.pot import load_pot
 
 
 def run(
@@ -33,7 +32,8 @@ def run(
         scalings: Sinkhorn scalings in each step.
         max_iter: largest number of steps.
     """
-    ot = load_pot()
+    from podium.transport.pot import ot
+
     context.progress(0, 1, "proximal point")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)

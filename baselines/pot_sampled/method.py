@@ -8,7 +8,6 @@ import numpy as np
 
 from podium.contracts import Context, Prediction, Problem
 from podium.transport import costs as spaces
-from podium.transport.pot import load_pot
 
 
 def run(
@@ -34,7 +33,8 @@ def run(
             there.
         max_iter: largest number of steps.
     """
-    ot = load_pot()
+    from podium.transport.pot import ot
+
     context.progress(0, 1, "sampled Frank-Wolfe")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)

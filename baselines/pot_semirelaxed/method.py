@@ -9,7 +9,6 @@ import numpy as np
 from podium.contracts import Context, Prediction, Problem
 from podium.transport import costs as spaces
 from podium.transport.marginals import round_to_marginals
-from podium.transport.pot import load_pot
 
 
 def run(
@@ -30,7 +29,8 @@ def run(
         start: the first plan, the product of the weights or a soft match of the degrees.
         max_iter: largest number of steps.
     """
-    ot = load_pot()
+    from podium.transport.pot import ot
+
     context.progress(0, 1, "semi-relaxed conditional gradient")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from podium.contracts import Context, Prediction, Problem
 from podium.transport import costs as spaces
-from podium.transport.pot import load_pot
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +49,8 @@ def run(
         time: of diffusion.
         max_iter: largest number of steps.
     """
-    ot = load_pot()
+    from podium.transport.pot import ot
+
     context.progress(0, 1, "conditional gradient on heat kernels")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)

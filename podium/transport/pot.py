@@ -1,4 +1,7 @@
-"""Load POT for this process alone, with numpy as its only backend."""
+"""POT with numpy as its only backend; import this module only where POT is used.
+
+Entries name it as their ``preload``, so that loading POT is no part of a run's time.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,14 @@ from typing import Any
 _OTHER_BACKENDS = ("PYTORCH", "JAX", "CUPY", "TENSORFLOW")
 
 
-def load_pot() -> Any:
-    """Import POT and return it.
-
-    Every backend other than numpy is switched off first, where POT is not loaded yet: looking for
-    them takes seconds and the entries do not use them.
-    """
+def _load() -> Any:
+    """Switch off, where POT is not loaded yet, the backends that take seconds to look for."""
     for backend in _OTHER_BACKENDS:
         os.environ.setdefault(f"POT_BACKEND_DISABLE_{backend}", "1")
     import ot
     import ot.gromov
 
     return ot
+
+
+ot: Any = _load()
