@@ -112,13 +112,17 @@ def run(p, c):
 """
 
 
-def test_a_hang_is_ended_and_shows_where(make_spec: MakeSpec, run_them: RunThem) -> None:
+def test_a_hang_is_ended_and_shows_where(
+    make_spec: MakeSpec, run_them: RunThem, tmp_path: Path
+) -> None:
     (record,) = run_them(make_spec(HANG, time_limit=0.3))
     assert record.status == "timeout"
     assert record.reason == "took longer than 0.3 s, in method"
     assert record.traceback is not None
     assert "method.py" in record.traceback
     assert "before the hang" in record.traceback
+    assert "execute.py" not in record.traceback
+    assert str(tmp_path) not in record.traceback
     assert record.cost.wall_seconds is not None
     assert 0.3 <= record.cost.wall_seconds < 3
 
