@@ -28,13 +28,15 @@ def new_method(name: str, *, task: str, folder: Path | None) -> None:
     """
     registry = load_registry()
     id = _entry_id(name, registry)
-    spec = registry.task(task).spec
+    found = registry.task(task)
     place = Path(name) if folder is None else folder
     shown = shlex.quote(str(place))
 
     from podium.scaffold.method import method_files
 
-    written = method_files(spec, name=name, id=id, folder=shown)
+    written = method_files(
+        found.spec, name=name, id=id, folder=shown, task_folder=Path(found.at.folder)
+    )
     _write(place, written)
     print(f"wrote {place}: {', '.join(written)}")
     print("next:")

@@ -6,25 +6,34 @@ import json
 import re
 import textwrap
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 
 from podium.check.samples import FREE_LENGTH, bounds
 from podium.declarations.task import ArraySpec, TaskSpec
+from podium.errors import InputError
 
 WIDTH = 100
 
 
-def method_files(task: TaskSpec, *, name: str, id: str, folder: str) -> dict[str, str]:
+def method_files(
+    task: TaskSpec, *, name: str, id: str, folder: str, task_folder: Path
+) -> dict[str, str]:
     """Return the files of a new method's folder by their names.
 
     The method is a valid entry of ``task``: it draws predictions of the declared dtypes, shapes
-    and ranges with the run's generator.
+    and ranges with the run's generator. A task whose scorer refuses such predictions (a plan that
+    must carry mass, say) has a ``method.py.tmpl`` of its own in its folder, with the same fields.
 
     Args:
         task: the task's declaration.
         name: what the person called the method.
         id: the id of its entry.
         folder: its folder, as it stands in the commands of the README.
+        task_folder: where the task is declared.
+
+    Raises:
+        InputError: the task's template cannot be filled in.
     """
     predicted = task.arrays.prediction
     draws = [f'            "{spec.name}": {_draw(spec)},' for spec in predicted]
@@ -44,14 +53,23 @@ def method_files(task: TaskSpec, *, name: str, id: str, folder: str) -> dict[str
         "logged": _logged(predicted),
         "imports": "\nimport numpy as np\n" if any(not spec.shape for spec in predicted) else "",
     }
-    return {
-        name: Template(_template(f"{name}.tmpl")).substitute(values)
+    here = files("podium.scaffold")
+    written = {
+        name: Template(here.joinpath(f"{name}.tmpl").read_text(encoding="utf-8")).substitute(values)
         for name in ("entry.toml", "method.py", "README.md")
     }
-
-
-def _template(name: str) -> str:
-    return files("podium.scaffold").joinpath(name).read_text(encoding="utf-8")
+    own = task_folder / "method.py.tmpl"
+    if own.is_file():
+        try:
+            written["method.py"] = Template(own.read_text(encoding="utf-8")).substitute(values)
+        except (KeyError, ValueError) as error:
+            raise InputError(
+                "the template cannot be filled in",
+                where=str(own),
+                expected=f"$name of {', '.join(values)}; $$ for a dollar sign",
+                found=str(error),
+            ) from None
+    return written
 
 
 def _described(specs: tuple[ArraySpec, ...]) -> str:

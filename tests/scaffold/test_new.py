@@ -102,7 +102,13 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> Task:
 
 def write(task: Task, folder: Path) -> Entry:
     folder.mkdir()
-    written = method_files(task.spec, name="my-method", id="my_method", folder="my-method")
+    written = method_files(
+        task.spec,
+        name="my-method",
+        id="my_method",
+        folder="my-method",
+        task_folder=Path(task.at.folder),
+    )
     for name, text in written.items():
         (folder / name).write_text(text, encoding="utf-8")
     (spec,) = toml.load(folder / "entry.toml", EntryFile).entries()
@@ -131,6 +137,18 @@ def test_the_written_method_shows_the_whole_contract(everything: Task, tmp_path:
     assert 'a description with "quotes", a \\ and $money' in text
     for feature in ("rng(", "torch_generator(", "budget_left", "log(", "progress(", "emit("):
         assert f"context.{feature}" in text
+
+
+def test_a_task_may_have_a_template_of_its_own(everything: Task, tmp_path: Path) -> None:
+    def written(template: str) -> str:
+        (tmp_path / "method.py.tmpl").write_text(template, encoding="utf-8")
+        names = {"name": "mine", "id": "mine", "folder": "mine"}
+        return method_files(everything.spec, **names, task_folder=tmp_path)["method.py"]
+
+    assert written("# $title\n$prediction\n# 1 $$").startswith("# Mine\n#   plain: float64")
+    for faulty in ("$nothing", "1 $"):
+        with pytest.raises(InputError, match="cannot be filled in"):
+            written(faulty)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("ruff") is None, reason="ruff is not installed")
