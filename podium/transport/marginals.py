@@ -72,11 +72,6 @@ def round_to_marginals(plan: Floats, a: Floats, b: Floats) -> Floats:
     return plan
 
 
-def marginal_gap(plan: Floats, a: Floats, b: Floats) -> float:
-    r"""Return :math:`\|X1 - a\|_1 + \|X^\top 1 - b\|_1`, >= 0; 0 for a feasible plan."""
-    return float(np.abs(plan.sum(axis=1) - a).sum() + np.abs(plan.sum(axis=0) - b).sum())
-
-
 def _at_most_one(wanted: Floats, found: Floats) -> Floats:
     factor = np.ones_like(wanted)
     np.divide(wanted, found, out=factor, where=found > wanted)

@@ -1,0 +1,1 @@
+"""LoBCD-GW: localised block coordinate descent for Gromov-Wasserstein alignment."""

@@ -1,0 +1,114 @@
+"""Align two spaces: choose how to descend, and end with a plan whose marginals are exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.errors import InputError
+from podium.transport.costs import Cost, Start, start
+from podium.transport.descent import Step
+from podium.transport.marginals import sinkhorn
+from podium.transport.matching import assignment, assignment_descent
+from podium.transport.solver import Descent, Options
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Floats = npt.NDArray[np.float64]
+
+# A dense array with at most this share of nonzero entries is a graph.
+_GRAPH_DENSITY = 0.3
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """A feasible plan, float64 [n, m], dense or (a scaled permutation) CSR, and its steps."""
+
+    plan: Floats | csr_array[Any, Any]
+    trace: tuple[Step, ...]
+
+    def prediction(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the plan as a prediction: ``coupling``, or ``rows, columns, values``."""
+        if isinstance(self.plan, np.ndarray):
+            return {"coupling": self.plan}
+        triples = self.plan.tocoo()
+        return {
+            "rows": triples.row.astype(np.int64),
+            "columns": triples.col.astype(np.int64),
+            "values": triples.data,
+        }
+
+
+def align(
+    source: Cost, target: Cost, a: Floats, b: Floats, *, begin: Start, options: Options
+) -> Alignment:
+    r"""Find a plan of low Gromov-Wasserstein objective between two spaces.
+
+    Graphs (sparse costs) are degree-normalised, :math:`D^{-1/2} A D^{-1/2}`, and aligned by
+    ``podium.transport.solver.Descent``. Dense costs of equal size and equal weights are aligned by
+    assignment steps, the limit of a mirror step of infinite length; other dense costs by mirror
+    descent as they are.
+
+    The plan is a permutation over n where both sides have n points of equal weight, and otherwise
+    the result of scaling and rounding in float64: its marginals are exact to rounding error. Where
+    a cost matrix is zero, every plan is optimal and the start is returned.
+
+    Args:
+        source: [n, n].
+        target: [m, m].
+        a: float64 [n] >= 0 with sum 1.
+        b: float64 [m] >= 0 with sum 1.
+        begin: the plan to start from, see ``podium.transport.costs.start``.
+        options: see ``podium.transport.solver.Options``.
+    """
+    if len(a) != source.size or len(b) != target.size:
+        raise InputError(
+            "weights and cost matrices differ in length",
+            where="weights",
+            expected=f"{source.size} and {target.size}",
+            found=f"{len(a)} and {len(b)}",
+        )
+    source, target = _as_graph(source), _as_graph(target)
+    plan = start(begin, source, target, a, b)
+    if _is_zero(source) or _is_zero(target):
+        return Alignment(plan, ())
+    matching = len(a) == len(b) and _equal(a) and _equal(b)
+    if matching and not (source.sparse or target.sparse):
+        first = None if begin == "uniform" else plan * len(a)
+        permutation, trace = assignment_descent(
+            source.dense(), target.dense(), first, options.steps
+        )
+        return Alignment(_scaled_permutation(permutation), trace)
+    if source.sparse and target.sparse:
+        source, target = source.normalised(), target.normalised()
+    descent = Descent(source, target, a, b, plan, options)
+    descent.run()
+    found = descent.plan()
+    if matching:
+        return Alignment(_scaled_permutation(assignment(found)), tuple(descent.trace))
+    return Alignment(sinkhorn(np.log(found), a, b), tuple(descent.trace))
+
+
+def _as_graph(cost: Cost) -> Cost:
+    if cost.sparse or np.count_nonzero(cost.dense()) > _GRAPH_DENSITY * cost.size**2:
+        return cost
+    return Cost(cost.csr())
+
+
+def _is_zero(cost: Cost) -> bool:
+    return not (cost.dense().any() if not cost.sparse else cost.csr().count_nonzero())
+
+
+def _equal(weights: Floats) -> bool:
+    return bool(np.ptp(weights) <= 1e-12 * weights.max())
+
+
+def _scaled_permutation(permutation: npt.NDArray[np.intp]) -> csr_array[Any, Any]:
+    from scipy.sparse import csr_array
+
+    n = len(permutation)
+    return csr_array((np.full(n, 1.0 / n), permutation, np.arange(n + 1)), shape=(n, n))
