@@ -10,6 +10,7 @@ import pytest
 from podium.check.finding import Finding
 from podium.check.method import check_methods
 from podium.check.task import REFUSED, check_tasks
+from podium.cli.new import new_method
 from podium.registry.registry import load_registry
 
 REGISTRY = load_registry(plugins=False)
@@ -42,6 +43,26 @@ def test_every_entry_conforms(id: str, of_entries: dict[str, list[Finding]]) -> 
 def test_every_task_conforms(id: str, of_tasks: dict[str, list[Finding]]) -> None:
     assert shown(of_tasks[id], "failed") == []
     assert [s for s in shown(of_tasks[id], "skipped") if not s.endswith(REFUSED)] == []
+
+
+@pytest.fixture(scope="module")
+def of_new_methods(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Finding]]:
+    """What ``podium new method`` writes for each task, checked."""
+    folders = []
+    for task in REGISTRY.tasks:
+        folders.append(tmp_path_factory.mktemp("new") / task)
+        new_method(f"new-{task}", task=task, folder=folders[-1])
+    registry = load_registry(folders, plugins=False)
+    return check_methods([registry.entry(f"new_{task}") for task in REGISTRY.tasks], registry)
+
+
+@pytest.mark.parametrize("id", sorted(REGISTRY.tasks))
+def test_a_new_method_of_every_task_conforms(
+    id: str, of_new_methods: dict[str, list[Finding]]
+) -> None:
+    findings = of_new_methods[f"new_{id}"]
+    assert shown(findings, "failed") == []
+    assert shown(findings, "skipped") == []
 
 
 def test_nothing_in_the_registry_is_broken() -> None:
