@@ -39,10 +39,12 @@ def take_cores(count: int) -> Cores:
     # A folder that cannot be used leaves jobs where they are without one: on all cores.
     with contextlib.suppress(OSError):
         folder.mkdir(mode=0o700, exist_ok=True)
+        if folder.lstat().st_uid != os.getuid():
+            return Cores({})  # somebody else's
         for core in sorted(os.sched_getaffinity(0)):
             if len(locks) == count:
                 break
-            descriptor = os.open(folder / str(core), os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = os.open(folder / str(core), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

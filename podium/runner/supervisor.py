@@ -29,6 +29,8 @@ _DUMP_SECONDS = 0.1
 """How long a job past its time may take to write where it hangs."""
 _STARTS = 3
 """How often in a row a server may die before it has forked once."""
+_LOSSES = 20
+"""How often in a row a server may die after it has forked, with no job answered in between."""
 
 
 class Supervisor(threading.Thread):
@@ -46,7 +48,7 @@ class Supervisor(threading.Thread):
         self._pending: dict[Warmth, deque[Job]] = {}
         self._servers: dict[Warmth, WarmServer] = {}
         self._running: dict[int, Child] = {}
-        self._failed_starts: dict[Warmth, int] = {}
+        self._losses: dict[Warmth, int] = {}
         self._order = 0
         self._looked = 0.0
         self._closing = False
@@ -183,7 +185,6 @@ class Supervisor(threading.Thread):
         for message in server.control.receive():
             if "born" in message:
                 server.add(message["born"])
-                self._failed_starts[server.warmth] = 0
             elif "died" in message:
                 child = server.children.pop(message["died"])
                 with contextlib.suppress(ValueError):
@@ -202,6 +203,7 @@ class Supervisor(threading.Thread):
                 self._job(child).tell("progress", message["progress"])
             else:
                 child.answer = message
+                self._losses[child.server.warmth] = 0
                 if not self._job(child).wants_worker:
                     # Its exit holds nothing up. A run keeps its place until its memory, also
                     # that of a GPU, is free again and its record is known to be whole.
@@ -316,12 +318,10 @@ class Supervisor(threading.Thread):
         for child in children:
             self._bury(child, -signal.SIGKILL)
         server.close()
-        if server.born == 0:
-            failed = self._failed_starts.get(server.warmth, 0) + 1
-            self._failed_starts[server.warmth] = failed
-            if failed >= _STARTS:
-                self._failed_starts[server.warmth] = 0
-                self._refuse(server.warmth, said or "it says nothing")
+        losses = self._losses[server.warmth] = self._losses.get(server.warmth, 0) + 1
+        if losses >= (_LOSSES if server.born else _STARTS):
+            self._losses[server.warmth] = 0
+            self._refuse(server.warmth, said or "it says nothing")
 
     def _refuse(self, warmth: Warmth, found: str) -> None:
         """Fail the jobs of a server that does not start."""
@@ -329,7 +329,7 @@ class Supervisor(threading.Thread):
         for job in jobs:
             job.future.set_exception(
                 MissingError(
-                    "the process that runs are forked from does not start",
+                    "the process that runs are forked from does not stay alive",
                     where=f"preload {', '.join(warmth.preload) or 'nothing'}",
                     found=found,
                 )

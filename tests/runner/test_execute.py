@@ -184,6 +184,14 @@ def test_a_fault_of_the_task_is_named_as_its_own(go: Go, task: str, reason: str)
     assert reason in record.reason
 
 
+def test_a_prediction_that_the_scorer_refuses_is_invalid(go: Go) -> None:
+    body = "raise InvalidPredictionError('the plan carries no mass')"
+    task = "from podium.contracts import InvalidPredictionError\n" + scorer(body)
+    record, _ = go(task=task)
+    assert (record.status, record.reason) == ("invalid", "the plan carries no mass")
+    assert record.metrics == {}
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [

@@ -337,6 +337,25 @@ def test_a_server_that_never_starts_is_reported(monkeypatch: pytest.MonkeyPatch)
     assert "no luck" in str(error)
 
 
+def test_a_server_that_dies_again_and_again_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "import json, os, sys\n"
+        "settings = json.loads(sys.argv[1])\n"
+        "sys.path[:] = settings['path']\n"
+        "import podium.runner.server as server\n"
+        "fork = server.Server.fork\n"
+        "def once(self):\n"
+        "    fork(self)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "server.Server.fork = once\n"
+        "server.main(settings)\n"
+    )
+    monkeypatch.setattr("podium.runner.warm._CODE", code)
+    with ForkExecutor(1, retries=1000) as executor:
+        error = executor.submit(time.sleep, 30).exception(timeout=60)
+    assert isinstance(error, MissingError)
+
+
 def test_an_unwritable_store_stops_everything_with_advice(
     make_spec: MakeSpec, make_task: Callable[..., TaskSpec], origin: Provenance, tmp_path: Path
 ) -> None:
