@@ -69,8 +69,8 @@ def jacobian_readout(bank: MLPBank, inputs: torch.Tensor, lags: int) -> torch.Te
 def first_layer_readout(bank: MLPBank, inputs: torch.Tensor, lags: int) -> torch.Tensor:  # noqa: ARG001
     r"""Return the norm of a variable's first-layer weights over lags and units: [nets, variables].
 
-    .. math:: s_{ij} = \| W_{1,i}[\cdot, j, \cdot] \|_2
+    .. math:: s_{ij} = \| W_{1,i}[\cdot, \cdot, j] \|_2
 
     Source: Neural Granger Causality (Tank et al., 2021).
     """
-    return by_lag(bank.w1, lags).square().sum((1, 3)).sqrt()
+    return by_lag(bank.w1, lags).square().sum((1, 2)).sqrt()

@@ -87,7 +87,7 @@ def unpenalised(now: Pass, strength: torch.Tensor) -> torch.Tensor:
 def hierarchical_group_lasso(lags: int, ridge: float) -> Penalty:
     r"""Return the first-layer penalty of component-wise networks, with a ridge on the second layer.
 
-    .. math:: \lambda \sum_j \sum_{k=1}^{K} \| W_1[k..K, j, \cdot] \|_2 + r \|w_2\|_2^2
+    .. math:: \lambda \sum_j \sum_{k=1}^{K} \| W_1[\cdot, k..K, j] \|_2 + r \|w_2\|_2^2
 
     Later lags stand in more groups, so they go first. Without the ridge a network could shrink its
     first layer for nothing by growing the second.
@@ -96,7 +96,7 @@ def hierarchical_group_lasso(lags: int, ridge: float) -> Penalty:
     """
 
     def penalty(now: Pass, strength: torch.Tensor) -> torch.Tensor:
-        squares = by_lag(now.bank.w1, lags).square().sum(3)
+        squares = by_lag(now.bank.w1, lags).square().sum(1)
         tails = squares.flip(1).cumsum(1)
         # The norm has no gradient at zero; the offset gives it the subgradient zero there.
         groups = (tails + 1e-12).sqrt().sum((1, 2))

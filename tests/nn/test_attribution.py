@@ -60,8 +60,7 @@ def test_info_shap_equals_its_double_sum() -> None:
 @pytest.mark.parametrize("readout", [info_shap_readout, jacobian_readout, first_layer_readout])
 def test_a_cut_input_scores_exactly_zero(make_bank: MakeBank, readout: attribution.Readout) -> None:
     bank = make_bank(inputs=6)
-    by_lag = bank.w1.reshape(4, 2, 3, 5)
-    by_lag[:, :, 1] = 0
+    bank.w1.reshape(4, 5, 2, 3)[..., 1] = 0
     scores = readout(bank, normal(10, 6), 2)
     assert scores.shape == (4, 3)
     assert not scores[:, 1].any()
@@ -102,12 +101,12 @@ def test_permuting_variables_permutes_the_scores(seed: int, order: list[int]) ->
     def draw(*shape: int) -> torch.Tensor:
         return torch.from_numpy(rng.standard_normal(shape))
 
-    w1, x = draw(variables, lags, variables, hidden), draw(7, lags, variables)
-    b1, w2 = draw(variables, 1, hidden), draw(variables, hidden, 1)
+    w1, x = draw(variables, hidden, lags, variables), draw(7, lags, variables)
+    b1, w2 = draw(variables, hidden, 1), draw(variables, 1, hidden)
     b2 = draw(variables, 1, 1)
 
     def scores(p: list[int]) -> list[torch.Tensor]:
-        bank = MLPBank(w1[p][:, :, p].flatten(1, 2), b1[p], w2[p], b2[p])
+        bank = MLPBank(w1[p][..., p].flatten(2), b1[p], w2[p], b2[p])
         inputs = x[:, :, p].flatten(1)
         return [
             readout(bank, inputs, lags)

@@ -40,7 +40,7 @@ def test_directional_derivative_is_the_jacobian_times_the_direction(make_bank: M
 
 def test_output_of_one_network_written_out(make_bank: MakeBank) -> None:
     bank, x = make_bank(), rows(3, 6)
-    expected = torch.tanh(x @ bank.w1[2] + bank.b1[2]) @ bank.w2[2] + bank.b2[2]
+    expected = torch.tanh(x @ bank.w1[2].T + bank.b1[2].T) @ bank.w2[2].T + bank.b2[2]
     torch.testing.assert_close(bank.output(bank.hidden(x))[2], expected[:, 0])
 
 
@@ -82,8 +82,8 @@ def test_repeated_and_subset_keep_the_order(make_bank: MakeBank) -> None:
 
 
 def test_weights_by_lag_follow_the_lag_major_order() -> None:
-    flat = torch.arange(6.0).reshape(1, 6, 1)
-    assert by_lag(flat, 2)[0, :, :, 0].tolist() == [[0, 1, 2], [3, 4, 5]]
+    flat = torch.arange(6.0).reshape(1, 1, 6)
+    assert by_lag(flat, 2)[0, 0].tolist() == [[0, 1, 2], [3, 4, 5]]
 
 
 def test_the_seed_matters_and_global_state_does_not(make_bank: MakeBank) -> None:

@@ -126,8 +126,8 @@ def test_gradients(make_bank: MakeBank, penalty: Penalty) -> None:
 
 def test_group_lasso_written_out(make_bank: MakeBank) -> None:
     bank = make_bank(nets=1, inputs=6, hidden=5)
-    weights = bank.w1[0].reshape(3, 2, 5)
-    expected = sum(float(weights[k:, j].norm()) for j in range(2) for k in range(3))
+    weights = bank.w1[0].reshape(5, 3, 2)
+    expected = sum(float(weights[:, k:, j].norm()) for j in range(2) for k in range(3))
     expected += 0.1 * float(bank.w2.square().sum())
     value = hierarchical_group_lasso(3, 0.1)(passed(bank, normal(2, 6)), ones(bank))
     assert float(value) == pytest.approx(expected, abs=1e-9)
