@@ -45,12 +45,17 @@ def tree(pid: int) -> list[int]:
 
 
 def start_time(pid: int) -> int | None:
-    """Return when a process began, in clock ticks; tells a reused number from the process."""
+    """Return when a process began, in clock ticks; ``None`` if it is gone or a zombie.
+
+    Tells a process from a later one with its number.
+    """
     try:
         text = Path(f"/proc/{pid}/stat").read_bytes()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return int(text.rpartition(b")")[2].split()[19])
+    fields = text.rpartition(b")")[2].split()
+    # Nobody may ever wait for an orphan in a container without an init process.
+    return None if fields[0] in (b"Z", b"X") else int(fields[19])
 
 
 def resident_bytes(pids: list[int], limit: int | None = None) -> int:
