@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from podium.contracts import Context, Prediction, Problem
-from podium.transport.alignment import align
-from podium.transport.costs import costs, weights
+from podium.transport.alignment import align_problem
 from podium.transport.solver import Options
 
 
@@ -16,7 +15,8 @@ def run(
     *,
     start: Literal["uniform", "degree"] = "uniform",
     sharpness: float = 160.0,
-    scalings: int = 20,
+    scalings: int = 100,
+    tolerance: float = 3e-4,
     steps: int = 200,
     rounds: int = 6,
     dtype: Literal["float32", "float64"] = "float32",
@@ -24,30 +24,23 @@ def run(
     """Align by localised block coordinate descent.
 
     Args:
+        problem: the two spaces.
+        context: what the engine gives.
         start: the plan to start from.
         sharpness: exponent of a mirror step for a pair of nodes whose neighbourhoods agree fully.
         scalings: Sinkhorn iterations in a step, at most.
+        tolerance: relative gap of the columns at which these stop.
         steps: mirror steps, at most.
         rounds: blocks that are cut out and solved, at most.
         dtype: of the descent; the result is float64 with exact marginals.
     """
-    source, target = costs(problem.public)
-    a, b = weights(problem.public)
-    result = align(
-        source,
-        target,
-        a,
-        b,
-        begin=start,
-        options=Options(
-            sharpness=sharpness,
-            scalings=scalings,
-            steps=steps,
-            rounds=rounds,
-            dtype=dtype,
-            device=context.device,
-        ),
+    options = Options(
+        sharpness=sharpness,
+        scalings=scalings,
+        tolerance=tolerance,
+        steps=steps,
+        rounds=rounds,
+        dtype=dtype,
+        device=context.device,
     )
-    for number, step in enumerate(result.trace):
-        context.log(number, objective=step.objective, rows=step.rows)
-    return result.prediction()
+    return align_problem(problem, context, start, options)

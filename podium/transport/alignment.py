@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.contracts import Context, Prediction, Problem
 from podium.errors import InputError
-from podium.transport.costs import Cost, Start, start
+from podium.transport.costs import Cost, Start, costs, start, weights
 from podium.transport.descent import Step
 from podium.transport.marginals import sinkhorn
 from podium.transport.matching import assignment, assignment_descent
@@ -22,6 +23,7 @@ Floats = npt.NDArray[np.float64]
 
 # A dense array with at most this share of nonzero entries is a graph.
 _GRAPH_DENSITY = 0.3
+_NO_WEIGHT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Alignment:
     plan: Floats | csr_array[Any, Any]
     trace: tuple[Step, ...]
 
-    def prediction(self) -> dict[str, npt.NDArray[Any]]:
+    def prediction(self) -> Prediction:
         """Return the plan as a prediction: ``coupling``, or ``rows, columns, values``."""
         if isinstance(self.plan, np.ndarray):
             return {"coupling": self.plan}
@@ -41,6 +43,16 @@ class Alignment:
             "columns": triples.col.astype(np.int64),
             "values": triples.data,
         }
+
+
+def align_problem(problem: Problem, context: Context, begin: Start, options: Options) -> Prediction:
+    """Align the two spaces of a problem and log the objective and the rows of each step."""
+    source, target = costs(problem.public)
+    a, b = weights(problem.public)
+    result = align(source, target, a, b, begin=begin, options=options)
+    for number, step in enumerate(result.trace):
+        context.log(number, objective=step.objective, rows=step.rows)
+    return result.prediction()
 
 
 def align(
@@ -76,8 +88,7 @@ def align(
     plan = start(begin, source, target, a, b)
     if _is_zero(source) or _is_zero(target):
         return Alignment(plan, ())
-    matching = len(a) == len(b) and _equal(a) and _equal(b)
-    if matching and not (source.sparse or target.sparse):
+    if _matching(a, b) and not (source.sparse or target.sparse):
         first = None if begin == "uniform" else plan * len(a)
         permutation, trace = assignment_descent(
             source.dense(), target.dense(), first, options.steps
@@ -85,12 +96,31 @@ def align(
         return Alignment(_scaled_permutation(permutation), trace)
     if source.sparse and target.sparse:
         source, target = source.normalised(), target.normalised()
-    descent = Descent(source, target, a, b, plan, options)
+    # Points without weight take no part: they could not be scaled to it.
+    rows, columns = _weighty(a), _weighty(b)
+    descent = Descent(
+        source.block(rows),
+        target.block(columns),
+        a[rows] / a[rows].sum(),
+        b[columns] / b[columns].sum(),
+        plan[np.ix_(rows, columns)],
+        options,
+    )
     descent.run()
-    found = descent.plan()
-    if matching:
-        return Alignment(_scaled_permutation(assignment(found)), tuple(descent.trace))
-    return Alignment(sinkhorn(np.log(found), a, b), tuple(descent.trace))
+    found = np.zeros_like(plan)
+    found[np.ix_(rows, columns)] = descent.plan()
+    return feasible(found, a, b, tuple(descent.trace))
+
+
+def feasible(plan: Floats, a: Floats, b: Floats, trace: tuple[Step, ...] = ()) -> Alignment:
+    """Turn a positive matrix into a plan: its best permutation, or its scaling to the marginals."""
+    if _matching(a, b):
+        return Alignment(_scaled_permutation(assignment(plan)), trace)
+    return Alignment(sinkhorn(np.log(np.maximum(plan, np.finfo(np.float64).tiny)), a, b), trace)
+
+
+def _weighty(weights: Floats) -> npt.NDArray[np.intp]:
+    return np.flatnonzero(weights > _NO_WEIGHT * weights.max())
 
 
 def _as_graph(cost: Cost) -> Cost:
@@ -103,8 +133,9 @@ def _is_zero(cost: Cost) -> bool:
     return not (cost.dense().any() if not cost.sparse else cost.csr().count_nonzero())
 
 
-def _equal(weights: Floats) -> bool:
-    return bool(np.ptp(weights) <= 1e-12 * weights.max())
+def _matching(a: Floats, b: Floats) -> bool:
+    """Say whether permutations over n are plans: as many points, all of equal weight."""
+    return len(a) == len(b) and bool(max(np.ptp(a), np.ptp(b)) <= 1e-12 * a.max())
 
 
 def _scaled_permutation(permutation: npt.NDArray[np.intp]) -> csr_array[Any, Any]:

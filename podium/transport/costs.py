@@ -53,6 +53,14 @@ class Cost:
             return csr_array(self.matrix)
         return self.matrix
 
+    def cast(self, dtype: str) -> Any:
+        """Return the matrix as it is held, in another dtype."""
+        return self.matrix.astype(dtype)
+
+    def block(self, rows: npt.NDArray[np.intp]) -> Cost:
+        """Return the costs among some of the points."""
+        return Cost(self.matrix[rows][:, rows])
+
     def degrees(self) -> Floats:
         """Return the row sums, float64 [n]; for an adjacency matrix, the degrees."""
         return np.asarray(self.matrix.sum(axis=1), dtype=np.float64).ravel()

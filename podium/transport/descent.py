@@ -43,7 +43,7 @@ class Settings:
 
     step: float
     scalings: int = 10
-    tolerance: float = 1e-3
+    tolerance: float = 3e-4
 
 
 @dataclass

@@ -30,8 +30,8 @@ class Options:
     """Settings of ``descend``."""
 
     sharpness: float = 160.0
-    scalings: int = 20
-    tolerance: float = 1e-3
+    scalings: int = 100
+    tolerance: float = 3e-4
     steps: int = 200
     rounds: int = 6
     localise: bool = True
@@ -52,8 +52,8 @@ class Descent:
         options: Options,
         pair: Callable[[Any, Any], Any] = Pair,
     ) -> None:
-        self.source: Any = source.matrix.astype(options.dtype)
-        self.target: Any = target.matrix.astype(options.dtype)
+        self.source: Any = source.cast(options.dtype)
+        self.target: Any = target.cast(options.dtype)
         self.options = options
         self.graphs = source.sparse and target.sparse
         self.pair = pair(self.source, self.target)

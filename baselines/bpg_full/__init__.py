@@ -1,0 +1,1 @@
+"""The full-step twin of LoBCD-GW."""

@@ -1,0 +1,1 @@
+"""BAPG with sparse products."""

@@ -1,0 +1,1 @@
+"""Conditional gradient with sparse products."""
