@@ -14,10 +14,10 @@ def run(
     problem: Problem,
     context: Context,
     *,
-    samples: int = 50,
+    samples: int = 20,
     graph_epsilon: float = 0.1,
     cloud_epsilon: float = 0.0,
-    max_iter: int = 50,
+    max_iter: int = 100,
 ) -> Prediction:
     """Estimate the gradient from ``samples`` pairs in each step.
 
