@@ -18,9 +18,9 @@ from podium.check.scores import score_faults, score_twice
 from podium.check.states import read_states, set_states, touched, touched_on_import
 from podium.contracts import Arrays, Instance, Prediction, Problem, Recipe
 from podium.declarations import toml
-from podium.declarations.signature import effective_config, read_signature
 from podium.declarations.task import TaskSpec
 from podium.errors import InputError
+from podium.plan.config import config_of
 from podium.plan.spec import RunSpec
 from podium.registry.code import load_function
 from podium.runner.child import Worker
@@ -118,12 +118,7 @@ class _Probe:
         build = load_function(run.task_at, f"{task.module}:build")
         self.instance: Instance = build(self.recipe, building)
         self.method = load_function(run.entry_at, run.function)
-        module, _, function = run.function.partition(":")
-        file = Path(run.entry_at.folder).joinpath(*module.split(".")).with_suffix(".py")
-        # On its way here as JSON a tuple became a list.
-        self.config = effective_config(
-            read_signature(file, function), {}, run.config, where=f"entry {run.entry}"
-        )
+        self.config = config_of(run)
 
     def call(self, seed: int, *, states: int, repeat: bool = True) -> Prediction:
         """Call the method with a run seed, after setting the global random states.

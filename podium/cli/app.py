@@ -1,6 +1,7 @@
-"""The verbs and their options. Bodies import what they need, so that ``--help`` stays light."""
+"""The verbs and their options. Bodies import what they need, so that ``--help`` stays light.
 
-from __future__ import annotations
+Annotations are not postponed here: typer would compile each of them at every start.
+"""
 
 from pathlib import Path
 from typing import Annotated

@@ -205,7 +205,7 @@ def _fit_plain(name: str, value: Any) -> Any:
     if name == "int" and isinstance(value, int) and not isinstance(value, bool):
         return value
     if name == "float" and isinstance(value, int | float) and not isinstance(value, bool):
-        if math.isnan(value):
+        if not math.isfinite(value):
             raise TypeError
         return float(value)
     raise TypeError

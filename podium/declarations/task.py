@@ -103,6 +103,18 @@ class ProblemSpec(Strict, frozen=True, kw_only=True):
     source: str = ""
     licence: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse a parameter that no record could hold."""
+        for name, value in self.params.items():
+            if any(isinstance(v, float) and not math.isfinite(v) for v in _leaves(value)):
+                raise ValueError(f"params.{name} must be finite, got {value}")
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [leaf for v in value for leaf in _leaves(v)] if isinstance(value, list) else [value]
+
 
 class LimitSpec(Strict, frozen=True, kw_only=True):
     """Default limits of one run in a tier."""

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from podium.declarations.signature import (
     Signature,
     effective_config,
     parse_assignment,
-    read_signature,
     unknown_argument,
 )
 from podium.declarations.task import TIERS, LimitSpec, ProblemSpec
 from podium.errors import InputError
+from podium.plan.config import signature_at
 from podium.plan.keys import canonical, run_key, source_digest
 from podium.plan.spec import RunSpec
 from podium.registry.model import Entry, Task
@@ -80,9 +79,7 @@ def plan(registry: Registry, request: Request) -> list[RunSpec]:
 
 def signature_of(entry: Entry) -> Signature:
     """Read the configuration of an entry from its source."""
-    module, _, function = entry.spec.file.function.partition(":")
-    file = Path(entry.at.folder).joinpath(*module.split(".")).with_suffix(".py")
-    return read_signature(file, function)
+    return signature_at(entry.at, entry.spec.file.function)
 
 
 def _select(registry: Registry, request: Request) -> list[_Selection]:

@@ -23,6 +23,7 @@ from podium.contracts import (
     Problem,
     Recipe,
 )
+from podium.plan.config import config_of
 from podium.plan.spec import RunSpec
 from podium.registry.code import load_function
 from podium.runner.capture import OUTPUT, output_to
@@ -152,6 +153,7 @@ class _Run:
         build = load_function(spec.task_at, f"{task.module}:build")
         score = load_function(spec.task_at, f"{task.module}:score")
         method = load_function(spec.entry_at, spec.function)
+        config = config_of(spec)
         with self._timing("build"), self._blaming("build"):
             instance = build(self.recipe, self.building)
         self._check_instance(instance)
@@ -172,7 +174,7 @@ class _Run:
         start_device(spec.device)
         with self._timing("method"):
             try:
-                returned = method(problem, context, **spec.config)
+                returned = method(problem, context, **config)
             finally:
                 self._stop_copies()
             self.device_peak = finish_device(spec.device)

@@ -96,7 +96,10 @@ class Store:
         return self.path_of(record)
 
     def save(self, record: Record, prediction: Prediction | None = None) -> Record:
-        """Write as ``write`` does, and return the record as stored: with its prediction named."""
+        """Write as ``write`` does, and return the record as stored: with its prediction named.
+
+        A run that was skipped was not carried out: it never replaces one of its key that was.
+        """
         path = self.path_of(record)
         _refuse_non_finite(msgspec.to_builtins(record), str(path), "record")
         if prediction is not None:
@@ -117,8 +120,13 @@ class Store:
                 where=str(path),
                 found=ascii(error.object)[:200],
             ) from error
-        write_atomically(path, lambda file: _write_all(file, text))
+        if record.status != "skipped" or not self._carried_out(path):
+            write_atomically(path, lambda file: _write_all(file, text))
         return record
+
+    def _carried_out(self, path: Path) -> bool:
+        head = self._read(path, _HEAD)
+        return head is not None and head.status != "skipped"
 
     def path_of(self, record: Record) -> Path:
         """Return where a record lies, or would."""
@@ -170,8 +178,7 @@ class Store:
             if item is None:
                 continue
             known = newest.get(item.identity)
-            # Times share one format, so their order as text is their order in time.
-            if known is None or (known.finished, known.key) < (item.finished, item.key):
+            if known is None or _standing(known) < _standing(item):
                 newest[item.identity] = item
         return [newest[identity] for identity in sorted(newest)]
 
@@ -199,6 +206,14 @@ class Store:
         if not self.root.is_dir():
             return []
         return sorted(p for p in self.root.iterdir() if p.is_dir() and not p.name.startswith("."))
+
+
+def _standing(item: Record | Head) -> tuple[bool, str, str]:
+    """Order what stands for a run: carried out before skipped, then the newest.
+
+    Times share one format, so their order as text is their order in time.
+    """
+    return (item.status != "skipped", item.finished, item.key)
 
 
 def _refuse_non_finite(value: object, where: str, name: str) -> None:

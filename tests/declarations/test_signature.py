@@ -103,6 +103,8 @@ def test_values_that_fit(annotation: str, value: Any, result: Any) -> None:
         ("int", 1.5),
         ("int", "3"),
         ("float", float("nan")),
+        ("float", float("inf")),
+        ("tuple[float, ...]", (1.0, float("-inf"))),
         ("float", "x"),
         ("bool", 1),
         ("str", None),

@@ -115,6 +115,7 @@ def test_unknown_key_in_an_inline_table() -> None:
         ('direction = "lower"', 'direction = "up"', 19, "up"),
         ("range = [0.0, inf]", "range = [1.0, 0.0]", 16, "low to high"),
         ('tiers = ["smoke", "small"]', "tiers = []", 26, "length >= 1"),
+        ('title = "One"', 'title = "One"\nparams = { a = [1, [inf]] }', 23, "must be finite"),
         ('metric = "error"', 'metric = "loss"', 1, "unknown metric 'loss'"),
         ('problems = ["one"]', 'problems = ["two"]', 1, "unknown problem 'two'"),
         ("at_least = 0.1", "", 28, "exactly one of"),

@@ -27,7 +27,7 @@ def score(prediction, instance, recipe):
 """
 
 DOUBLE = """
-def run(problem, context, *, factor=2.0):
+def run(problem, context, *, factor: float = 2.0):
     return {"y": factor * problem.public["x"]}
 """
 

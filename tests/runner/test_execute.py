@@ -349,3 +349,12 @@ def test_provenance_is_worked_out_where_none_is_given(
     assert record.provenance.argv == ("podium", "run")
     assert record.provenance.packages["numpy"] == np.__version__
     assert os.uname().nodename not in record.provenance.platform
+
+
+def test_a_tuple_reaches_the_method_as_a_tuple(go: Go) -> None:
+    """A run travels as JSON, which has no tuples."""
+    record, _ = go(
+        "def run(p, c, *, parts: tuple[float, ...] = (1.0,)):\n    raise ValueError(repr(parts))",
+        config={"parts": [1, 2.5]},
+    )
+    assert record.reason == "ValueError: (1.0, 2.5)"

@@ -119,6 +119,18 @@ def test_the_newest_stands_for_its_run(store: Store, toy_record: MakeRecord) -> 
     assert [h.key_parts for h in store.heads()] == [r.key_parts for r in store.records()]
 
 
+def test_a_skipped_run_hides_nothing(store: Store, toy_record: MakeRecord) -> None:
+    done = toy_record(key="a" * 64, finished="2026-01-01T00:00:00.000000Z")
+    skipped = {"status": "skipped", "reason": "no package", "metrics": {}}
+    later = "2026-01-02T00:00:00.000000Z"
+    store.write(done)
+    store.write(toy_record(key="a" * 64, finished=later, **skipped))
+    assert store.records() == [done]
+    store.write(toy_record(key="b" * 64, finished=later, **skipped))
+    assert store.records() == [done]
+    assert store.finished(done.task) == {done.key: "ok"}
+
+
 def test_one_key_has_one_file(store: Store, toy_record: MakeRecord) -> None:
     store.write(toy_record(status="failed"))
     store.write(toy_record(finished="9" + ROUND[1:]))
