@@ -158,9 +158,9 @@ def test_deterministic_under_one_seed(method: ModuleType) -> None:
 @by_entry
 def test_global_random_state_is_left_alone(method: ModuleType) -> None:
     problem = given(chain(100)[0])
-    before = pickle.dumps(np.random.get_state())  # noqa: NPY002
+    before = pickle.dumps(np.random.get_state())
     scores_of(method, problem)
-    assert pickle.dumps(np.random.get_state()) == before  # noqa: NPY002
+    assert pickle.dumps(np.random.get_state()) == before
 
 
 @by_entry

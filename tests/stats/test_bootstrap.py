@@ -77,7 +77,7 @@ def test_same_generator_same_interval_and_the_seed_matters() -> None:
 
 def test_no_global_random_state_is_touched() -> None:
     def state() -> str:
-        return repr(np.random.get_state(legacy=False))  # noqa: NPY002 - it must stay as it is
+        return repr(np.random.get_state(legacy=False))
 
     before = state()
     mean_interval(normal(3, 2, 5), generator(0, "x"))
