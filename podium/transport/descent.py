@@ -52,7 +52,8 @@ class Block:
 
     ``potential`` is what the last scaling added to each column, as a part of the gradient: the
     next scaling starts from it.
-    ``frozen`` is None where nothing is frozen. ``plan`` is replaced, never written to.
+    ``frozen`` is None where nothing is frozen; ``base`` is what the frozen parts alone add to the
+    objective. ``plan`` is replaced, never written to.
     """
 
     pair: Any
@@ -61,8 +62,14 @@ class Block:
     b: Any
     potential: Any
     frozen: Any = None
+    base: float = 0.0
     gain: Any = field(default=None, init=False)
     value: float = field(default=float("nan"), init=False)
+
+    @property
+    def objective(self) -> float:
+        r"""Return :math:`-\langle A X B, X\rangle` of the whole plan, frozen parts included."""
+        return self.base + self.value
 
     def refresh(self) -> None:
         r"""Compute the gradient term G of the plan, and :math:`-\langle G + R, X\rangle`.
@@ -124,4 +131,7 @@ def freeze(whole: Block, rows: Indices, columns: Indices) -> Block:
     a_part = a_part.clip(min=_TRACE * float(a.max()))
     b_part = b_part.clip(min=_TRACE * float(b.max()))
     b_part = b_part * (a_part.sum() / b_part.sum())
-    return Block(part, inside, a_part, b_part, whole.potential[columns], cross)
+    block = Block(part, inside, a_part, b_part, whole.potential[columns], cross)
+    block.refresh()
+    block.base = whole.objective - block.value
+    return block

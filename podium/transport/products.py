@@ -57,9 +57,11 @@ class Pair:
         """Return a copy of plan[rows, columns]."""
         return plan[np.ix_(rows, columns)]
 
-    def put(self, plan: Plan, rows: Indices, columns: Indices, values: Plan) -> None:
-        """Write ``values`` to plan[rows, columns]."""
-        plan[np.ix_(rows, columns)] = values
+    def put(self, plan: Plan, rows: Indices, columns: Indices, values: Plan) -> Plan:
+        """Return the plan with ``values`` at [rows, columns]."""
+        result = plan.copy()
+        result[np.ix_(rows, columns)] = values
+        return result
 
     def inner(self, one: Plan, other: Plan) -> float:
         """Return the sum of the products of the entries."""
@@ -68,6 +70,14 @@ class Pair:
     def largest(self, plan: Plan) -> Indices:
         """Return the column of the largest entry of each row."""
         return np.asarray(plan.argmax(axis=1))
+
+    def entries(self, plan: Plan, mapping: Indices) -> Plan:
+        """Return the entry of each row in the column that ``mapping`` names, [n]."""
+        return plan[np.arange(len(mapping)), mapping]
+
+    def column_sums(self, plan: Plan, rows: Indices) -> Plan:
+        """Return the column sums over some rows, [m]."""
+        return np.asarray(plan[rows].sum(axis=0))
 
     def mirror(self, plan: Plan, gain: Plan, potential: Plan, step: float) -> Plan:
         r"""Return :math:`X \circ e^{s (H - \max_j H)}`, :math:`H_{ij} = G_{ij} + p_j`, unscaled.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,8 @@ _HELD = 0.9
 _OVERLAP = 0.5
 # Steps between two looks at what is settled.
 _STRIDE = 3
+# Share of rows whose largest entry may move between two looks at a plan that has come to rest.
+_AT_REST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -40,109 +41,102 @@ class Options:
 
 
 class Descent:
-    """The state of one alignment of two graphs: the plan, and what of it is settled."""
+    """The state of one alignment: the plan, and what of it is settled."""
 
     def __init__(
-        self,
-        source: Cost,
-        target: Cost,
-        a: Floats,
-        b: Floats,
-        plan: Floats,
-        options: Options,
-        pair: Callable[[Any, Any], Any] = Pair,
+        self, source: Cost, target: Cost, a: Floats, b: Floats, plan: Floats, options: Options
     ) -> None:
-        self.source: Any = source.cast(options.dtype)
-        self.target: Any = target.cast(options.dtype)
         self.options = options
         self.graphs = source.sparse and target.sparse
-        self.pair = pair(self.source, self.target)
+        self.source, self.target = source.cast(options.dtype), target.cast(options.dtype)
+        self.pair = _pair(self.source, self.target, options.device)
         # Entries of order 1 for matchings and 1/n for the uniform start: within float32's reach.
         self.mass = float(np.sqrt(len(a) * len(b)))
-        self.a, self.b = self.pair.array(a * self.mass), self.pair.array(b * self.mass)
-        typical = _lengths(self.source).mean() * _lengths(self.target).mean()
+        self.a, self.b = a * self.mass, b * self.mass
+        typical = float(_lengths(self.source).mean() * _lengths(self.target).mean())
         self.settings = Settings(
             options.sharpness / typical if typical > 0 else 0.0, options.scalings, options.tolerance
         )
-        self.whole = Block(self.pair, self.pair.array(plan * self.mass), self.a, self.b, 0 * self.b)
+        array = self.pair.array
+        self.whole = Block(
+            self.pair, array(plan * self.mass), array(self.a), array(self.b), array(0 * self.b)
+        )
         self.trace: list[Step] = []
-        self.taken = 0
 
     def plan(self) -> Floats:
         """Return the plan, float64 [n, m], positive, with its row sums exact."""
         return np.asarray(self.pair.numpy(self.whole.plan), dtype=np.float64) / self.mass
 
-    def settled(self) -> tuple[Indices, Indices]:
+    def unsettled(self) -> tuple[Indices, Indices]:
         """Return the rows that are not settled, and the columns they may still move mass to."""
-        plan = self.pair.numpy(self.whole.plan)
-        mapping = self.pair.largest(self.whole.plan)
-        a, b = self.pair.numpy(self.a), self.pair.numpy(self.b)
-        held = plan[np.arange(len(mapping)), mapping] >= _HELD * np.minimum(a, b[mapping])
-        done = held
+        plan = self.whole.plan
+        mapping = self.pair.largest(plan)
+        settled = self.pair.entries(plan, mapping) >= _HELD * np.minimum(self.a, self.b[mapping])
         if self.graphs:
-            done &= overlap(self.source, self.target, mapping) >= _OVERLAP
-        open_rows = np.flatnonzero(~done)
-        free = plan[open_rows].sum(axis=0) > (1 - _HELD) * b
-        return open_rows, np.flatnonzero(free)
+            settled &= overlap(self.source, self.target, mapping) >= _OVERLAP
+        rows = np.flatnonzero(~settled)
+        free = self.pair.column_sums(plan, rows) > (1 - _HELD) * self.b
+        return rows, np.flatnonzero(free)
 
     def run(self) -> None:
-        """Descend on everything until most is settled, then on what is not."""
-        n = len(self.a)
-        self.follow(self.whole, "full", stop=lambda: len(self.settled()[0]) < 0.5 * n)
+        """Descend on everything until half is settled, then on what is not, round by round.
+
+        The first block goes on from where it stands. Later ones hold what came to rest without
+        being settled: they start afresh, and are kept if they end lower.
+        """
+        self._follow(self.whole, "full", until_half=True)
         for number in range(self.options.rounds):
-            if self.taken >= self.options.steps:
-                break
-            rows, columns = self.settled()
-            if not len(rows) or not len(columns):
-                break
-            if not self.improve(rows, columns, reopen=number > 0):
+            rows, columns = self.unsettled()
+            if not len(rows) or not len(columns) or not self._improve(rows, columns, number > 0):
                 break
 
-    def improve(self, rows: Indices, columns: Indices, *, reopen: bool) -> bool:
-        """Descend on a block from where it stands, or from its product plan; keep what is lower."""
-        whole = self.whole
-        block = freeze(whole, rows, columns)
-        block.refresh()
-        before = block.value
-        if reopen:
+    def _improve(self, rows: Indices, columns: Indices, afresh: bool) -> bool:
+        """Descend on a block; return whether that lowered the objective, else change nothing."""
+        block = freeze(self.whole, rows, columns)
+        if afresh:
             block.plan = block.a[:, None] * (block.b / block.b.sum())
             block.refresh()
         if self.options.localise:
-            self.follow(block, "local")
-            if not block.value < before:
+            self._follow(block, "local")
+            if not block.objective < self.whole.objective:
                 return False
-            whole.plan = whole.plan.copy()
-            self.pair.put(whole.plan, rows, columns, block.plan)
-            whole.refresh()
+            self.whole.plan = self.pair.put(self.whole.plan, rows, columns, block.plan)
+            self.whole.refresh()
             return True
-        kept, value = whole.plan, whole.value
-        whole.plan = whole.plan.copy()
-        self.pair.put(whole.plan, rows, columns, block.plan)
+        whole = replace(self.whole, plan=self.pair.put(self.whole.plan, rows, columns, block.plan))
         whole.refresh()
-        self.follow(whole, "full")
-        if whole.value < value:
-            return True
-        whole.plan = kept
-        whole.refresh()
-        return False
+        self._follow(whole, "full")
+        if not whole.objective < self.whole.objective:
+            return False
+        self.whole = whole
+        return True
 
-    def follow(self, block: Block, phase: str, stop: Callable[[], bool] | None = None) -> None:
-        """Step until the largest entries of all rows stay where they are, or ``stop`` says so."""
-        last = None
-        while self.taken < self.options.steps:
+    def _follow(self, block: Block, phase: str, *, until_half: bool = False) -> None:
+        """Step until the largest entries of the rows stay in place, or half of all is settled."""
+        last: Indices | None = None
+        while len(self.trace) < self.options.steps:
             started = time.process_time()
-            moved = block.advance(self.settings)
-            self.taken += 1
-            self.trace.append(Step(phase, len(block.a), block.value, time.process_time() - started))
-            if not moved:
+            if not block.advance(self.settings):
                 return
-            if self.taken % _STRIDE == 0:
-                mapping = self.pair.largest(block.plan)
-                if last is not None and np.mean(mapping != last) < 1e-3:
-                    return
-                last = mapping
-                if stop is not None and stop():
-                    return
+            seconds = time.process_time() - started
+            self.trace.append(Step(phase, len(block.a), block.objective, seconds))
+            if len(self.trace) % _STRIDE:
+                continue
+            mapping = self.pair.largest(block.plan)
+            if last is not None and float(np.mean(mapping != last)) <= _AT_REST:
+                return
+            last = mapping
+            if until_half and len(self.unsettled()[0]) < len(self.a) / 2:
+                return
+
+
+def _pair(source: Any, target: Any, device: str) -> Any:
+    """Return the products of two matrices on a device; on the CPU, SciPy's are the fastest."""
+    if device == "cpu":
+        return Pair(source, target)
+    from podium.transport.torch_products import TorchPair
+
+    return TorchPair(source, target, device)
 
 
 def _lengths(matrix: Any) -> Floats:
