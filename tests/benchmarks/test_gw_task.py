@@ -196,6 +196,17 @@ def test_both_forms_score_alike() -> None:
         assert sparse_scores[name] == pytest.approx(value, abs=1e-12)
 
 
+@pytest.mark.parametrize("problem", ["powerlaw-150-smoke", "cloud-30-smoke"])
+def test_scoring_twice_gives_the_same_and_changes_nothing(problem: str) -> None:
+    recipe, instance = built(problem)
+    plan = truth(instance) / 2 + 0.5 / truth(instance).size
+    arrays = {"coupling": plan, **instance.public, **instance.hidden}
+    before = {name: array.tobytes() for name, array in arrays.items()}
+    first, second = (task.score({"coupling": plan}, instance, recipe) for _ in range(2))
+    assert {k: repr(v) for k, v in first.items()} == {k: repr(v) for k, v in second.items()}
+    assert before == {name: array.tobytes() for name, array in arrays.items()}
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
