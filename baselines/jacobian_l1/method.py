@@ -15,7 +15,7 @@ def run(
     penalties: tuple[float, ...] = (0.001, 0.003, 0.01, 0.03, 0.1),
     lags: int = 5,
     hidden: int = 32,
-    learning_rate: float = 0.01,
+    learning_rate: float = 0.005,
     steps: int = 300,
     validation: float = 0.3,
     restarts: int = 1,

@@ -14,7 +14,7 @@ def run(
     *,
     lags: int = 5,
     hidden: int = 32,
-    learning_rate: float = 0.01,
+    learning_rate: float = 0.005,
     steps: int = 300,
     validation: float = 0.3,
     restarts: int = 1,

@@ -6,11 +6,13 @@ Each is called with what the forward pass has already made and with the strength
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
+from podium.errors import InputError
 from podium.nn.batched_mlp import MLPBank, by_lag
 
 
@@ -93,7 +95,14 @@ def hierarchical_group_lasso(lags: int, ridge: float) -> Penalty:
     first layer for nothing by growing the second.
 
     Source: Neural Granger Causality (Tank et al., 2021), penalty "H".
+
+    Raises:
+        InputError: ``ridge`` is negative or not finite.
     """
+    if not 0 <= ridge < math.inf:
+        raise InputError(
+            "bad value", where="ridge", expected="a finite number of at least 0", found=repr(ridge)
+        )
 
     def penalty(now: Pass, strength: torch.Tensor) -> torch.Tensor:
         squares = by_lag(now.bank.w1, lags).square().sum(1)

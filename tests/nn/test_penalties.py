@@ -9,6 +9,7 @@ import torch
 from shapneurgc.penalties import ShapleyPenalty
 
 from podium.nn.attribution import info_shap
+from podium.errors import InputError
 from podium.nn.batched_mlp import MLPBank
 from podium.nn.penalties import (
     Pass,
@@ -140,6 +141,12 @@ def test_group_lasso_has_a_finite_gradient_at_zero(make_bank: MakeBank) -> None:
     penalty = hierarchical_group_lasso(2, 0.0)(passed(bank, normal(2, 6)), ones(bank))
     (gradient,) = torch.autograd.grad(penalty.sum(), bank.w1)
     assert not gradient.any()
+
+
+@pytest.mark.parametrize("ridge", [-1.0, float("nan"), float("inf")])
+def test_a_bad_ridge_is_named(ridge: float) -> None:
+    with pytest.raises(InputError, match="ridge: bad value"):
+        hierarchical_group_lasso(2, ridge)
 
 
 def test_no_penalty_is_zero(make_bank: MakeBank) -> None:
