@@ -8,8 +8,8 @@ import pytest
 import torch
 from shapneurgc.penalties import ShapleyPenalty
 
-from podium.nn.attribution import info_shap
 from podium.errors import InputError
+from podium.nn.attribution import info_shap
 from podium.nn.batched_mlp import MLPBank
 from podium.nn.penalties import (
     Pass,
