@@ -15,7 +15,7 @@ def run(
     start: Literal["uniform", "degree"] = "uniform",
     graph_epsilon: float = 0.2,
     cloud_epsilon: float = 1e-3,
-    max_iter: int = 1000,
+    max_iter: int = 300,
 ) -> Prediction:
     """Solve the entropic problem and return POT's plan, whatever it is.
 
