@@ -19,6 +19,7 @@ def run(
     tolerance: float = 3e-4,
     steps: int = 200,
     rounds: int = 6,
+    attempts: int = 4,
     dtype: Literal["float32", "float64"] = "float32",
 ) -> Prediction:
     """Align by the steps of ``lobcd_gw``, each taken on everything; its arguments are the same."""
@@ -28,6 +29,7 @@ def run(
         tolerance=tolerance,
         steps=steps,
         rounds=rounds,
+        attempts=attempts,
         localise=False,
         dtype=dtype,
         device=context.device,

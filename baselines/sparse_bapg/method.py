@@ -15,19 +15,24 @@ def run(
     context: Context,
     *,
     start: Literal["uniform", "degree"] = "uniform",
-    epsilon: float = 0.02,
-    steps: int = 1000,
+    graph_epsilon: float = 0.02,
+    graph_steps: int = 1000,
+    cloud_epsilon: float = 0.03,
+    cloud_steps: int = 200,
     tolerance: float = 1e-6,
     dtype: Literal["float32", "float64"] = "float32",
 ) -> Prediction:
     """Take the alternating steps of ``pot_bapg``, then an assignment or a scaling in float64.
 
     Args:
-        problem: the two spaces; graphs are normalised by degree.
+        problem: the two spaces; graphs are normalised by degree. The products of dense costs are
+            those of ``pot_bapg``.
         context: what the engine gives.
         start: the first plan.
-        epsilon: step weight times the number of nodes.
-        steps: largest number of pairs of half steps.
+        graph_epsilon: step weight times the number of nodes, for sparse costs.
+        graph_steps: largest number of pairs of half steps, for sparse costs.
+        cloud_epsilon: step weight for dense costs, whose largest is 1.
+        cloud_steps: largest number of pairs of half steps, for dense costs.
         tolerance: relative change of the plan at which to stop.
         dtype: of the iteration.
     """
@@ -35,7 +40,8 @@ def run(
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)
     first = spaces.start(start, source, target, a, b)
-    if source.sparse and target.sparse:
+    graphs = source.sparse and target.sparse
+    if graphs:
         source, target = source.normalised(), target.normalised()
     plan = bapg(
         source,
@@ -43,8 +49,9 @@ def run(
         a,
         b,
         first,
-        epsilon=epsilon / max(a.size, b.size),
-        steps=steps,
+        epsilon=graph_epsilon / max(a.size, b.size) if graphs else cloud_epsilon,
+        steps=graph_steps if graphs else cloud_steps,
+        marginal_terms=not graphs,
         tolerance=tolerance,
         dtype=dtype,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +24,10 @@ Floats = npt.NDArray[np.float64]
 # A dense array with at most this share of nonzero entries is a graph.
 _GRAPH_DENSITY = 0.3
 _NO_WEIGHT = 1e-9
+# With more than this share of the rows not settled, a descent has ended in a poor optimum ...
+_MOST_OPEN = 0.1
+# ... and the next one takes steps so many times longer.
+_LONGER = 2.0
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ def align(
         source, target = source.normalised(), target.normalised()
     # Points without weight take no part: they could not be scaled to it.
     rows, columns = _weighty(a), _weighty(b)
-    descent = Descent(
+    descent, trace = _descend(
         source.block(rows),
         target.block(columns),
         a[rows] / a[rows].sum(),
@@ -106,10 +110,28 @@ def align(
         plan[np.ix_(rows, columns)],
         options,
     )
-    descent.run()
     found = np.zeros_like(plan)
     found[np.ix_(rows, columns)] = descent.plan()
-    return feasible(found, a, b, tuple(descent.trace))
+    return feasible(found, a, b, trace)
+
+
+def _descend(
+    source: Cost, target: Cost, a: Floats, b: Floats, plan: Floats, options: Options
+) -> tuple[Descent, tuple[Step, ...]]:
+    """Descend, and again with longer steps where much did not settle; return the lowest end."""
+    best = Descent(source, target, a, b, plan, options)
+    best.run()
+    trace = list(best.trace)
+    for number in range(1, options.attempts):
+        if len(best.unsettled()[0]) <= _MOST_OPEN * len(a):
+            break
+        sharpness = options.sharpness * _LONGER**number
+        again = Descent(source, target, a, b, plan, replace(options, sharpness=sharpness))
+        again.run()
+        trace += again.trace
+        if again.whole.objective < best.whole.objective:
+            best = again
+    return best, tuple(trace)
 
 
 def feasible(plan: Floats, a: Floats, b: Floats, trace: tuple[Step, ...] = ()) -> Alignment:

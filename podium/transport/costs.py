@@ -65,6 +65,10 @@ class Cost:
         """Return the row sums, float64 [n]; for an adjacency matrix, the degrees."""
         return np.asarray(self.matrix.sum(axis=1), dtype=np.float64).ravel()
 
+    def second_moments(self, mass: Floats) -> Floats:
+        r"""Return :math:`(A \circ A)\, a`, float64 [n], for weights ``mass`` a [n]."""
+        return np.asarray((self.matrix * self.matrix) @ mass, dtype=np.float64)
+
     def normalised(self) -> Cost:
         r"""Return :math:`D^{-1/2} A D^{-1/2}` with :math:`D` the degrees; isolated nodes keep 0.
 

@@ -28,13 +28,21 @@ _AT_REST = 1e-3
 
 @dataclass(frozen=True)
 class Options:
-    """Settings of ``descend``."""
+    """How to align.
+
+    ``sharpness`` is the exponent of a mirror step for a pair of nodes whose neighbourhoods agree
+    fully, ``scalings`` the most Sinkhorn iterations in a step and ``tolerance`` the relative gap
+    of the columns at which they stop, ``steps`` the most steps of a descent and ``rounds`` the most
+    blocks it cuts out, ``attempts`` the most descents, the later ones with longer steps.
+    ``localise`` off takes every step on everything.
+    """
 
     sharpness: float = 160.0
     scalings: int = 100
     tolerance: float = 3e-4
     steps: int = 200
     rounds: int = 6
+    attempts: int = 4
     localise: bool = True
     dtype: str = "float32"
     device: str = "cpu"
