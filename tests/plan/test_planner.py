@@ -51,10 +51,12 @@ def test_plan_crosses_problems_seeds_and_entries(registry: Registry) -> None:
     assert {s.tier for s in specs} == {"small"}
 
 
-def test_quick_suite_is_three_entries_on_one_problem(registry: Registry) -> None:
+def test_quick_suite_is_three_entries_on_one_problem_of_each_task(registry: Registry) -> None:
     specs = plan(registry, Request(suite="quick"))
-    assert len({s.entry for s in specs}) == 3
-    assert len({s.problem for s in specs}) == 1
+    assert {s.task for s in specs} == {t.id for t in registry.tasks.values() if t.at.package}
+    for task in {s.task for s in specs}:
+        assert len({s.entry for s in specs if s.task == task}) == 3
+        assert len({s.problem for s in specs if s.task == task}) == 1
 
 
 def test_key_is_stable_and_each_part_changes_it(registry: Registry, tmp_path: Path) -> None:
