@@ -15,7 +15,7 @@ OUTPUT = "output.txt"
 @contextlib.contextmanager
 def output_to(path: Path) -> Iterator[None]:
     """Send standard output and error to a file, also those of C code and of child processes."""
-    _flush()
+    flush_output()
     saved = [os.dup(1), os.dup(2)]
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
@@ -34,8 +34,9 @@ def output_to(path: Path) -> Iterator[None]:
             os.close(original)
 
 
-def _flush() -> None:
+def flush_output() -> None:
+    """Pass on what Python holds back of the two output streams."""
     for stream in (sys.stdout, sys.stderr):
-        # Either may be closed or missing in a program that embeds Podium.
+        # Either may be closed or missing: by a program that embeds Podium, or by a method.
         with contextlib.suppress(ValueError, AttributeError, OSError):
             stream.flush()

@@ -6,7 +6,6 @@ import faulthandler
 import importlib
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from podium.errors import InputError, MissingError, PodiumError
-from podium.runner.capture import OUTPUT
+from podium.runner.capture import OUTPUT, flush_output
 from podium.runner.channel import Channel
 from podium.runner.processes import adopt_orphans, die_with_parent
 
@@ -92,8 +91,7 @@ def _answer(channel: Channel, job: dict[str, Any]) -> dict[str, Any]:
 
         return {"raised": reason_of(error), "traceback": traceback_end(error)}
     finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        flush_output()
 
 
 def find(target: str) -> Callable[..., Any]:

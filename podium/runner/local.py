@@ -166,6 +166,7 @@ def run_all(
     began: dict[int, str] = {}
     encoded = {name: msgspec.to_builtins(task) for name, task in tasks.items()}
     threads = max(spec.threads for spec in specs)
+    folder = str(store.root.absolute())
     executor = ForkExecutor(jobs or max(1, len(os.sched_getaffinity(0)) // threads))
     try:
         for warmth in dict.fromkeys(_warmth(spec) for spec in specs):
@@ -176,7 +177,7 @@ def run_all(
         for index, spec in enumerate(specs):
             future = executor.submit_job(
                 "podium.runner.worker:carry_out",
-                (msgspec.to_builtins(spec), encoded[spec.task], origin_json, str(store.root)),
+                (msgspec.to_builtins(spec), encoded[spec.task], origin_json, folder),
                 limits=Limits(spec.time_limit, spec.memory_limit),
                 warmth=_warmth(spec),
                 listen=_Forward(events, index),
@@ -231,21 +232,32 @@ _STATUS: dict[str, Status] = {"timeout": "timeout", "out_of_memory": "out_of_mem
 def _record_of(
     future: Future[Any], spec: RunSpec, origin: Provenance, began: str | None, store: Store
 ) -> Record:
-    """Return the record the run wrote, or write the one it could not."""
+    """Return the record the run wrote, or write the one it could not.
+
+    Raises:
+        MissingError: the store cannot be written from here either.
+    """
+    started = began or utc_now()
     try:
-        return msgspec.convert(future.result(), Record)
+        answer = future.result()
     except JobError as fault:
         record = make_record(
             spec,
             origin,
             status=_STATUS.get(fault.kind, "failed"),
-            started=began or utc_now(),
+            started=started,
             reason=fault.reason,
             traceback=fault.detail,
             attempts=fault.attempts,
             cost=Cost(wall_seconds=fault.seconds, peak_bytes=fault.peak_bytes or None),
         )
         return store.save(record)
+    if "unsaved" in answer:
+        reason = f"its record could not be stored: {answer['unsaved']}"
+        return store.save(
+            make_record(spec, origin, status="failed", started=started, reason=reason)
+        )
+    return msgspec.convert(answer["record"], Record)
 
 
 def _warmth(spec: RunSpec) -> Warmth:

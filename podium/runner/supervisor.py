@@ -27,6 +27,8 @@ WATCH_SECONDS = 0.03
 """How often the size of every running job is looked at."""
 _DUMP_SECONDS = 0.1
 """How long a job past its time may take to write where it hangs."""
+_EXIT_SECONDS = 10.0
+"""How long a run may take to exit once it has answered."""
 _STARTS = 3
 """How often in a row a server may die before it has forked once."""
 _LOSSES = 20
@@ -203,6 +205,7 @@ class Supervisor(threading.Thread):
                 self._job(child).tell("progress", message["progress"])
             else:
                 child.answer = message
+                child.deadline = time.monotonic() + _EXIT_SECONDS
                 self._losses[child.server.warmth] = 0
                 if not self._job(child).wants_worker:
                     # Its exit holds nothing up. A run keeps its place until its memory, also
@@ -223,7 +226,10 @@ class Supervisor(threading.Thread):
             if child.kill_at is not None and now >= child.kill_at:
                 child.kill_at = None
                 self._order_server(child, "kill")
-            if child.fault is None and child.deadline is not None and now >= child.deadline:
+            overdue = child.fault is None and child.deadline is not None and now >= child.deadline
+            if overdue and child.answer is not None:
+                child.deadline, child.kill_at = None, now
+            elif overdue:
                 reason = f"took longer than {self._job(child).limits.seconds:g} s"
                 child.fault = JobError("timeout", reason + _in_phase(child))
                 child.deadline, child.kill_at = None, now + _DUMP_SECONDS
@@ -242,6 +248,7 @@ class Supervisor(threading.Thread):
 
     def _order_server(self, child: Child, order: str) -> None:
         with contextlib.suppress(OSError):  # a dead server takes its children with it
+            child.server.process.send_signal(signal.SIGCONT)  # a run may have stopped it
             child.server.control.send({order: child.pid})
 
     def _set_deadline(self, child: Child) -> None:
@@ -325,8 +332,7 @@ class Supervisor(threading.Thread):
 
     def _refuse(self, warmth: Warmth, found: str) -> None:
         """Fail the jobs of a server that does not start."""
-        jobs = self._pending.pop(warmth, deque())
-        for job in jobs:
+        for job in self._pending.pop(warmth, deque()):
             job.future.set_exception(
                 MissingError(
                     "the process that runs are forked from does not stay alive",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import msgspec
 
 from podium.declarations.task import TaskSpec
+from podium.errors import PodiumError
 from podium.plan.spec import RunSpec
 from podium.runner.child import Worker
 from podium.runner.execute import execute
+from podium.runner.faults import reason_of
 from podium.runner.measure import limit_torch_threads
 from podium.store.record import Provenance
 from podium.store.store import Store
@@ -29,13 +32,14 @@ def carry_out(
 ) -> dict[str, Any]:
     """Execute a run and write its record here, so that it outlives whoever asked for it.
 
-    All arguments, and the returned record, are JSON.
-
-    Raises:
-        MissingError: the store cannot be written.
+    All arguments are JSON, and so is the result: ``{"record": ...}``, or ``{"unsaved": reason}``
+    where the record cannot be written from this process. The entry may have made that so (lowered
+    the process's limits, say), hence it is for the caller to tell whether the store is at fault.
     """
     run = msgspec.convert(spec, RunSpec)
     limit_torch_threads(run.threads)
+    mask = os.umask(0)
+    os.umask(mask)
     record, prediction = execute(
         run,
         msgspec.convert(task, TaskSpec),
@@ -45,5 +49,8 @@ def carry_out(
         attempts=worker.attempt,
         workspace=worker.folder,
     )
-    builtins: dict[str, Any] = msgspec.to_builtins(Store(store).save(record, prediction))
-    return builtins
+    os.umask(mask)  # the entry's own would decide who can read its record
+    try:
+        return {"record": msgspec.to_builtins(Store(store).save(record, prediction))}
+    except PodiumError as error:
+        return {"unsaved": reason_of(error)}
