@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from podium.errors import InputError
@@ -136,6 +138,32 @@ def test_weighted_clouds_get_a_feasible_plan(cloud_pair: Callable[..., Any]) -> 
     assert marginal_gap(result.plan, a, b) <= 1e-12
     product = gw_objective(source, target, np.outer(a, b))
     assert gw_objective(source, target, result.plan) < 0.1 * product
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 12), st.integers(1, 12), st.integers(0, 2**32 - 1), st.booleans(), st.booleans()
+)
+def test_every_problem_gets_a_feasible_plan(
+    n: int, m: int, seed: int, equal: bool, localise: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    spaces, masses = [], []
+    for size in (n, m):
+        matrix = rng.random((size, size)) * (rng.random((size, size)) < rng.choice([0.2, 0.5, 1]))
+        matrix *= 10.0 ** rng.integers(-6, 7)
+        matrix += matrix.T
+        spaces.append(Cost(csr_array(matrix) if rng.random() < 0.5 else matrix))
+        mass = np.ones(size) if equal else rng.random(size) ** 3 * (rng.random(size) < 0.9)
+        masses.append(mass / mass.sum() if mass.sum() > 0 else np.full(size, 1 / size))
+    begin: Any = rng.choice(["uniform", "degree"])
+    options = Options(localise=localise)
+    result = align(spaces[0], spaces[1], masses[0], masses[1], begin=begin, options=options)
+    plan = result.plan
+    dense = plan if isinstance(plan, np.ndarray) else plan.toarray()
+    assert np.isfinite(dense).all()
+    assert dense.min() >= 0
+    assert marginal_gap(dense, masses[0], masses[1]) <= 1e-12
 
 
 def test_one_point_has_one_plan() -> None:
