@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from podium.cli.output import print_columns, print_json
 from podium.errors import EXIT_OK, EXIT_RUN_FAILED, InputError
+from podium.paths import expanded
 from podium.registry.registry import Registry, load_registry, unknown_name
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def check(target: str, *, as_json: bool) -> int:
 
 def _subjects(target: str) -> tuple[Registry, list[Subject]]:
     """Find what is to be checked, and a registry that knows it."""
-    folder = Path(target)
+    folder = expanded(target, where="podium check")
     if folder.name in (TASK_FILE, ENTRY_FILE):
         folder = folder.parent
     registry = load_registry()

@@ -6,18 +6,22 @@ import importlib.util
 import os
 import platform
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 from podium.cli.output import print_columns, print_json
-from podium.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError
+from podium.errors import EXIT_ENVIRONMENT, EXIT_OK, InputError, PodiumError
+from podium.paths import expanded
 from podium.registry.registry import Registry, load_registry
+from podium.registry.requirements import is_installed
 
 State = Literal["ok", "note", "missing"]
 REQUIRED = (
     "msgspec",
+    "networkx",
     "numpy",
     "pandas",
     "pooch",
@@ -28,7 +32,7 @@ REQUIRED = (
     "typer",
 )
 EXTRAS = {
-    "peers": ("tigramite",),
+    "peers": ("pot", "tigramite"),
     "leaderboard": ("gradio", "plotly"),
     "lm": ("lm-eval", "transformers"),
     "dask": ("distributed",),
@@ -115,20 +119,35 @@ def _folders(store: Path | None) -> list[Finding]:
     from podium.store.location import store_folder
 
     findings = []
-    places = {"store": store_folder(store), "cache": cache_folder()}
-    for name, place in places.items():
+    places: dict[str, Callable[[], Path]] = {
+        "store": lambda: store_folder(store),
+        "cache": cache_folder,
+    }
+    for name, locate in places.items():
+        try:
+            place = locate()
+        except PodiumError as error:
+            findings.append(Finding(name, "missing", f"{error.found}: {error.what}", error.fix))
+            continue
         reason = _not_writable(place)
         fix = None if reason is None else f"choose another folder; {place}: {reason}"
         findings.append(Finding(name, "ok" if reason is None else "missing", str(place), fix))
     data = os.environ.get("PODIUM_DATA")
-    if data is None:
+    if not data:
         findings.append(Finding("PODIUM_DATA", "note", "not set; files are fetched when needed"))
-    elif Path(data).is_dir():
+    elif _is_folder(data):
         findings.append(Finding("PODIUM_DATA", "ok", data))
     else:
         fix = "set it to a folder that exists, or unset it"
         findings.append(Finding("PODIUM_DATA", "missing", f"{data} is not a folder", fix))
     return findings
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return expanded(name, where="PODIUM_DATA").is_dir()
+    except InputError:
+        return False
 
 
 def _not_writable(folder: Path) -> str | None:
@@ -166,7 +185,7 @@ def _broken(registry: Registry) -> list[Finding]:
 def _unmet(registry: Registry) -> list[Finding]:
     findings = []
     for entry in registry.entries.values():
-        absent = [m for m in entry.spec.file.requires if importlib.util.find_spec(m) is None]
+        absent = [m for m in entry.spec.file.requires if not is_installed(m)]
         if absent:
             found = f"skipped in runs: needs {', '.join(absent)}"
             extra = entry.spec.file.extra

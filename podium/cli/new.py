@@ -9,6 +9,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from podium.errors import InputError, MissingError
+from podium.paths import expanded
 from podium.registry.registry import Registry, load_registry
 
 MAX_NAME = 64
@@ -29,7 +30,7 @@ def new_method(name: str, *, task: str, folder: Path | None) -> None:
     registry = load_registry()
     id = _entry_id(name, registry)
     found = registry.task(task)
-    place = Path(name) if folder is None else folder
+    place = Path(name) if folder is None else expanded(folder, where="--folder")
     shown = shlex.quote(str(place))
 
     from podium.scaffold.method import method_files

@@ -12,6 +12,7 @@ from typing import Any
 
 from podium.cli.output import print_columns, print_json
 from podium.errors import EXIT_ENVIRONMENT, EXIT_OK, EXIT_RUN_FAILED, InputError
+from podium.paths import expanded
 from podium.plan.explain import explain
 from podium.plan.planner import Request, plan
 from podium.plan.spec import RunSpec
@@ -112,7 +113,7 @@ def check_device(device: str) -> str:
 
 
 def _request(options: Options, registry: Registry) -> Request:
-    folders = {str(Path(p).expanduser().resolve()) for p in options.added}
+    folders = {str(expanded(p, where="--entry").resolve()) for p in options.added}
     folders |= {str(Path(f).parent) for f in folders if Path(f).name == "entry.toml"}
     added = tuple(e.id for e in registry.entries.values() if e.at.folder in folders)
     limit, memory = options.time_limit, options.memory_limit

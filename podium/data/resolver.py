@@ -11,6 +11,7 @@ from podium.data.cache import cache_folder
 from podium.data.sources import FetchError, from_package, from_url
 from podium.declarations.task import FileSpec
 from podium.errors import InputError, MissingError
+from podium.paths import expanded
 from podium.store.record import DataDigest
 
 _TRUE = {"1", "true", "yes", "on"}
@@ -103,7 +104,7 @@ def _in_data_folder(spec: FileSpec, relative: PurePosixPath, tried: list[str]) -
     if not root:
         tried.append("PODIUM_DATA: not set")
         return None
-    folder = Path(root).expanduser()
+    folder = expanded(root, where="PODIUM_DATA")
     if not folder.is_dir():
         raise InputError(
             "PODIUM_DATA is not a folder",

@@ -141,7 +141,9 @@ def unknown_argument(name: str, signature: Signature, *, where: str) -> InputErr
     return InputError(
         f"unknown argument {name!r}",
         where=where,
-        expected=f"one of {', '.join(signature.parameters) or 'none: it takes no arguments'}",
+        expected=f"one of {', '.join(signature.parameters)}"
+        if signature.parameters
+        else "no arguments: this method takes none",
         fix=f"did you mean {close[0]!r}?" if close else None,
     )
 

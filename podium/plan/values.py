@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from podium.errors import InputError
@@ -9,7 +10,10 @@ from podium.errors import InputError
 MAX_SEED = 2**32 - 1
 MAX_SEEDS = 10_000
 _DURATION = re.compile(r"^(\d+(?:\.\d+)?)\s*(s|m|min|h)?$")
+_DIGITS = 12
+"""Longer numbers are no seeds, and Python refuses to read very long ones."""
 _SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*(B|KB|MB|GB|KiB|MiB|GiB)$", re.IGNORECASE)
+_MAX_BYTES = 2**63
 _SECONDS = {None: 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 _BYTES = {
     "b": 1,
@@ -31,6 +35,8 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     cleaned = text.strip()
     where = f"--seeds {text}"
     expected = "a count (3: seeds 0, 1, 2), a range (0-4) or a list (0,2,7)"
+    if any(len(number) > _DIGITS for number in re.findall(r"\d+", cleaned)):
+        raise InputError("a number is too large", where=where[:60], expected=f"at most {MAX_SEED}")
     if re.fullmatch(r"\d+", cleaned):
         count = int(cleaned)
         if count == 0:
@@ -78,7 +84,7 @@ def parse_duration(text: str, *, option: str) -> float:
     """
     match = _DURATION.match(text.strip())
     seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
-    if seconds <= 0:
+    if not 0 < seconds < math.inf:
         raise InputError(
             "not a duration", where=f"{option} {text}", expected="seconds, or 90s, 5m, 1h"
         )
@@ -92,7 +98,8 @@ def parse_size(text: str, *, option: str) -> int:
         InputError: not a positive size, or a size without a unit.
     """
     match = _SIZE.match(text.strip())
-    size = int(float(match[1]) * _BYTES[match[2].lower()]) if match else 0
+    number = float(match[1]) * _BYTES[match[2].lower()] if match else 0.0
+    size = int(number) if number < _MAX_BYTES else 0
     if size <= 0:
         raise InputError(
             "not a size of memory", where=f"{option} {text}", expected="such as 2GiB or 500MB"

@@ -18,6 +18,7 @@ import msgspec
 from podium.data.cache import cache_folder
 from podium.declarations.entry import EntryFile
 from podium.declarations.task import TaskSpec
+from podium.errors import MissingError
 from podium.plan.spec import Location
 
 State = tuple[tuple[str, int, int], ...]
@@ -85,7 +86,7 @@ def read(wanted: State, *, plugins: bool) -> Snapshot | None:
     """Return the snapshot of this state of the disk, if there is one."""
     try:
         snapshot = msgspec.msgpack.decode(_file(plugins).read_bytes(), type=Snapshot)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, MissingError, msgspec.DecodeError):
         return None  # none yet, or of another version of Podium: declarations are read instead
     current = snapshot.stamp == wanted and snapshot.extra == state(p for p, *_ in snapshot.extra)
     return snapshot if current else None
@@ -94,13 +95,14 @@ def read(wanted: State, *, plugins: bool) -> Snapshot | None:
 def write(snapshot: Snapshot, *, plugins: bool) -> None:
     """Keep a snapshot; where it cannot be written, that costs time, never an error.
 
-    That is a folder without the right to write, or names that are no text in this locale.
+    That is no home folder, a folder without the right to write, or names that are no text in this
+    locale.
     """
-    file = _file(plugins)
-    temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
+        file = _file(plugins)
+        temporary = file.with_name(f".{secrets.token_hex(8)}.tmp")
         file.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_bytes(msgspec.msgpack.encode(snapshot))
         temporary.replace(file)
-    except (OSError, UnicodeEncodeError):
+    except (OSError, MissingError, UnicodeEncodeError):
         return

@@ -14,6 +14,7 @@ from podium.declarations.entry import EntryFile
 from podium.declarations.suite import SuitesFile, SuiteSpec
 from podium.declarations.task import TaskSpec
 from podium.errors import InputError
+from podium.paths import expanded
 from podium.plan.spec import Location
 from podium.registry import cache
 from podium.registry.model import Broken, Entry, Task
@@ -135,7 +136,7 @@ class _Loader:
 
     def add_entry_path(self, folder: Path) -> None:
         """Add one entry by its folder; its faults are the caller's faults."""
-        folder = folder.expanduser()
+        folder = expanded(folder, where="--entry")
         if folder.name == "entry.toml":
             folder = folder.parent
         if not folder.is_dir():

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.metadata
-import importlib.util
 import os
 import shutil
 import tempfile
@@ -26,6 +24,7 @@ from podium.contracts import (
 from podium.plan.config import config_of
 from podium.plan.spec import RunSpec
 from podium.registry.code import load_function
+from podium.registry.requirements import is_installed
 from podium.runner.capture import OUTPUT, output_to
 from podium.runner.context import Progress, RunBuildContext, RunContext
 from podium.runner.faults import (
@@ -266,7 +265,7 @@ class _Run:
 
 def _check_requirements(spec: RunSpec) -> None:
     """End the run as ``skipped`` where a package or the device is missing."""
-    missing = [name for name in spec.requires if not _installed(name)]
+    missing = [name for name in spec.requires if not is_installed(name)]
     if missing:
         wanted = f'"podium[{spec.extra}]"' if spec.extra else " ".join(missing)
         raise _EndedError(
@@ -275,20 +274,6 @@ def _check_requirements(spec: RunSpec) -> None:
     fault = device_fault(spec.device)
     if fault is not None:
         raise _EndedError("skipped", fault)
-
-
-def _installed(name: str) -> bool:
-    """Tell whether ``name`` is there, as a module or as a distribution."""
-    try:
-        if importlib.util.find_spec(name) is not None:
-            return True
-    except (ImportError, ValueError):
-        pass  # not the name of a module, or its parent package is missing
-    try:
-        importlib.metadata.distribution(name)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 def _scorer_fault(task: str, function: str, faults: list[str]) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from podium.paths import expanded
+
 DEFAULT_STORE = Path("results")
 STORE_VARIABLE = "PODIUM_STORE"
 
@@ -12,6 +14,6 @@ STORE_VARIABLE = "PODIUM_STORE"
 def store_folder(given: Path | None) -> Path:
     """Return the store to write: the one given, else ``PODIUM_STORE``, else ``./results``."""
     if given is not None:
-        return given.expanduser()
+        return expanded(given, where="--store")
     variable = os.environ.get(STORE_VARIABLE)
-    return Path(variable).expanduser() if variable else DEFAULT_STORE
+    return expanded(variable, where=STORE_VARIABLE) if variable else DEFAULT_STORE
