@@ -16,7 +16,7 @@ def run(
     ridge: float = 0.01,
     lags: int = 5,
     hidden: int = 32,
-    learning_rate: float = 0.005,
+    learning_rate: float = 0.01,
     steps: int = 300,
     validation: float = 0.3,
     restarts: int = 1,

@@ -19,7 +19,7 @@ def run(
     steps: int = 300,
     validation: float = 0.3,
     restarts: int = 1,
-    first_scale: float = 1.0,
+    first_scale: float = 0.1,
 ) -> Prediction:
     """Score every pair by the mean absolute Jacobian of networks under its Frobenius norm."""
     return recover(

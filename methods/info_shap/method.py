@@ -23,7 +23,7 @@ def run(
     steps: int = 300,
     validation: float = 0.3,
     restarts: int = 1,
-    first_scale: float = 1.0,
+    first_scale: float = 0.1,
 ) -> Prediction:
     """Score every pair by Info-Shap of networks trained under a Shap penalty.
 
