@@ -119,7 +119,8 @@ def sources_json(loaded: Loaded, records: Sequence[Record]) -> dict[str, Any]:
 def nothing_here(selection: Selection) -> str:
     """Say that there are no records, and what would give some."""
     task, tier = selection.task.id, selection.tier
-    others = sorted({r.tier for r in selection.loaded.records if r.tier != tier}, key=TIERS.index)
+    present = {r.tier for r in selection.loaded.records}
+    others = [t for t in TIERS if t in present and t != tier]
     hint = f"podium run {task} --tier {tier}"
     if others:
         hint += " makes them; " + ", ".join(f"--tier {o}" for o in others) + " shows what there is"

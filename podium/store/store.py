@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ import msgspec
 from podium.errors import InputError, MissingError
 from podium.store.files import check_writable, remove_stale, write_atomically
 from podium.store.names import folder_name, record_name
-from podium.store.record import Record, Status
+from podium.store.record import SCHEMA_VERSION, Record, Status
 
 if TYPE_CHECKING:
     from podium.contracts import Prediction
@@ -33,6 +34,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     status: Status
     finished: str
+    schema: int = SCHEMA_VERSION
 
     @property
     def identity(self) -> tuple[str, int, str, str, str, int]:
@@ -40,11 +42,18 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
         return (self.task, self.task_version, self.tier, self.problem, self.entry, self.seed)
 
 
+class _Version(msgspec.Struct, frozen=True):
+    """Of a record of any version, which one it is of."""
+
+    schema: int = SCHEMA_VERSION
+
+
 class Damaged(msgspec.Struct, frozen=True):
-    """A record file that cannot be read, and why."""
+    """A record file that cannot be read, why, and what to do; ``newer``: of a later schema."""
 
     path: Path
     reason: str
+    newer: bool = False
 
 
 _Kept = TypeVar("_Kept", Record, Head)
@@ -53,9 +62,13 @@ _HEAD = msgspec.json.Decoder(Head)
 
 
 def _tell(damaged: Damaged) -> None:
+    kind, fix = (
+        ("record of a newer Podium", "update Podium")
+        if damaged.newer
+        else ("damaged record", "delete the file and run again")
+    )
     print(
-        f"podium: {damaged.path}: damaged record, left out: {damaged.reason}\n"
-        "  fix: delete the file and run again",
+        f"podium: {damaged.path}: {kind}, left out: {damaged.reason}\n  fix: {fix}",
         file=sys.stderr,
     )
 
@@ -183,21 +196,35 @@ class Store:
         return [newest[identity] for identity in sorted(newest)]
 
     def _read(self, path: Path, decoder: msgspec.json.Decoder[_Kept]) -> _Kept | None:
+        content = b""
         try:
-            return decoder.decode(path.read_bytes())
+            content = path.read_bytes()
+            item = decoder.decode(content)
+            if item.schema <= SCHEMA_VERSION:
+                return item
+            damaged = Damaged(path, _newer(item.schema), newer=True)
         except FileNotFoundError:
             return None  # removed by someone else since the folder was listed
-        except (OSError, msgspec.DecodeError) as error:
-            if path not in self._reported:
-                self._reported.add(path)
-                self._on_damage(Damaged(path, str(error)))
-            return None
+        except (OSError, msgspec.DecodeError, RecursionError) as error:
+            schema = _schema_of(content)
+            damaged = (
+                Damaged(path, _newer(schema), newer=True)
+                if schema > SCHEMA_VERSION
+                else Damaged(path, str(error))
+            )
+        if path not in self._reported:
+            self._reported.add(path)
+            self._on_damage(damaged)
+        return None
 
     def _files(self, task: str | None) -> Iterator[Path]:
         for folder in self._folders(task):
-            for path in folder.iterdir():
-                if path.suffix == ".json" and not path.name.startswith("."):
-                    yield path
+            for item in _listed(folder):
+                if item.name.endswith(".json") and item.name[0] != ".":
+                    path = folder / item.name
+                    # The listing knows what is a file at once, except behind a link.
+                    if item.is_file(follow_symlinks=False) or path.is_file():
+                        yield path
 
     def _folders(self, task: str | None) -> list[Path]:
         if task is not None:
@@ -205,7 +232,36 @@ class Store:
             return [folder] if folder.is_dir() else []
         if not self.root.is_dir():
             return []
-        return sorted(p for p in self.root.iterdir() if p.is_dir() and not p.name.startswith("."))
+        names = sorted(item.name for item in _listed(self.root) if item.name[0] != ".")
+        return [self.root / name for name in names if (self.root / name).is_dir()]
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as items:
+            return list(items)
+    except FileNotFoundError:
+        return []  # removed by someone else a moment ago
+    except OSError as error:
+        raise MissingError(
+            "this folder of the results store cannot be read",
+            where=str(folder),
+            expected="a folder you may read",
+            found=error.strerror or str(error),
+            fix="choose another store with --store or PODIUM_STORE",
+        ) from error
+
+
+def _schema_of(content: bytes) -> int:
+    """Return the schema that a record which cannot be decoded is of, as far as it says."""
+    try:
+        return msgspec.json.decode(content, type=_Version).schema
+    except (msgspec.DecodeError, RecursionError):
+        return SCHEMA_VERSION
+
+
+def _newer(schema: int) -> str:
+    return f"it has schema {schema}, this version reads {SCHEMA_VERSION}"
 
 
 def _standing(item: Record | Head) -> tuple[bool, str, str]:
