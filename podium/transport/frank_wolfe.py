@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import csr_array
 
 from podium.errors import InputError
 from podium.transport.costs import Cost
@@ -48,13 +46,15 @@ def frank_wolfe(
     Source: Vogelstein et al. 2015; Vayer et al. 2019, with assignments in place of transport.
     """
     for side, weights in (("source", a), ("target", b)):
-        if np.ptp(weights) > 1e-12:
+        if np.ptp(weights) > 1e-12 * weights.max():
             raise InputError(
                 "an assignment matches nodes of equal weight",
                 where=f"{side}_weights",
                 expected="the same weight for every node",
                 found=f"{weights.min():.6g} to {weights.max():.6g}",
             )
+    from scipy.optimize import linear_sum_assignment
+
     n, m = plan.shape
     size = max(n, m)
     first, second = _padded(source, size), _padded(target, size)
@@ -93,6 +93,8 @@ def _line_search(curvature: float, slope: float) -> float:
 
 
 def _padded(cost: Cost, size: int) -> Any:
+    from scipy.sparse import csr_array
+
     if not cost.sparse:
         return np.pad(cost.dense(), (0, size - cost.size))
     matrix = cost.csr()

@@ -92,6 +92,21 @@ def test_dense_and_sparse_costs_of_a_graph_give_the_same(graph_pair: Callable[..
     np.testing.assert_array_equal(_image(dense), _image(_align(graph, copy)))
 
 
+def test_what_does_not_settle_is_refined_on_the_costs_as_given(
+    graph_pair: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lower = 0
+    for seed in range(4):
+        graph, copy, _ = graph_pair(nodes=100, noise=0.5, seed=seed)
+        refined = gw_objective(graph, copy, _align(graph, copy).plan)
+        with monkeypatch.context() as patch:
+            patch.setattr("podium.transport.alignment._MOST_OPEN", 1.0)
+            plain = gw_objective(graph, copy, _align(graph, copy).plan)
+        assert refined <= plain
+        lower += refined < plain
+    assert lower == 4
+
+
 def test_float64_agrees_with_float32(graph_pair: Callable[..., Any]) -> None:
     graph, copy, truth = graph_pair(nodes=200, noise=0.05, family="sbm")
     for dtype in ("float32", "float64"):
