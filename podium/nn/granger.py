@@ -90,8 +90,7 @@ def recover(
 
     .. math:: L = \tfrac1d \sum_i \mathrm{MSE}_i + \lambda \sum_i \Omega_i
 
-    Where the time left runs short, training ends early: half of it goes to the grid, nine tenths
-    of the rest to the final networks, and the learning curve says ``stopped_early``.
+    The result never depends on the time limit: a run that does not fit is ended by the runner.
 
     Returns:
         ``scores`` float64 [variables, variables], non-negative, ``scores[target, source]``.
@@ -210,9 +209,8 @@ class _Fitting:
         best = torch.full((count, past.shape[0]), math.inf, device=self.inputs.device)
         best_steps = [0] * count
         curve: list[tuple[int, torch.Tensor, torch.Tensor]] = []
-        reserve = 0.5 * self.context.budget_left
 
-        def check(step: int, bank: MLPBank, fit: torch.Tensor) -> bool:
+        def check(step: int, bank: MLPBank, fit: torch.Tensor) -> None:
             predicted = bank.output(bank.hidden(past)).reshape(count, self.variables, -1)
             errors = (predicted - future).square().mean(1)
             means = errors.mean(-1)
@@ -221,7 +219,7 @@ class _Fitting:
             for k in better.nonzero().flatten().tolist():
                 best_steps[k] = step
             curve.append((step, fit.reshape(count, self.variables).mean(-1), means))
-            return self._go_on(step, steps, reserve, "grid")
+            self.context.progress(step, steps, "grid")
 
         train(
             # All penalties start from the same weights: they differ in nothing else.
@@ -245,7 +243,6 @@ class _Fitting:
     def refit(self, penalty: float, steps: int) -> MLPBank:
         """Train ``restarts`` networks a variable on all rows."""
         restarts = self.settings.restarts
-        reserve = 0.1 * self.context.budget_left
         return train(
             self.draw(restarts),
             self.inputs,
@@ -256,15 +253,6 @@ class _Fitting:
             learning_rate=self.settings.learning_rate,
             steps=self.settings.steps,
             stop_at=steps,
-            check=lambda step, _bank, _fit: self._go_on(step, steps, reserve, "final networks"),
+            check=lambda step, _bank, _fit: self.context.progress(step, steps, "final networks"),
             check_every=CHECK_EVERY,
         )
-
-    def _go_on(self, step: int, steps: int, reserve: float, stage: str) -> bool:
-        """Report progress; return False, and say so, once the time left is down to the reserve."""
-        self.context.progress(step, steps, stage)
-        if math.isinf(reserve) or self.context.budget_left > reserve:
-            return True
-        self.context.log(step, stopped_early=1.0)
-        self.context.progress(step, steps, f"{stage}: stopped early, the time limit is near")
-        return False

@@ -11,8 +11,8 @@ from podium.nn.batched_mlp import MLPBank
 from podium.nn.penalties import Pass, Penalty
 
 # Called every ``check_every`` steps and at the end with the step and the squared errors of the
-# rows just trained on, averaged per network [nets]; returns False to stop.
-Check = Callable[[int, MLPBank, torch.Tensor], bool]
+# rows just trained on, averaged per network [nets].
+Check = Callable[[int, MLPBank, torch.Tensor], None]
 
 
 def losses(now: Pass, targets: torch.Tensor) -> torch.Tensor:

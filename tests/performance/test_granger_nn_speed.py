@@ -100,9 +100,8 @@ def test_a_step_of_the_batched_networks(count: int, least: float) -> None:
     inputs, targets = lagged(series), series[LAGS:].T.contiguous()
     history: list[torch.Tensor] = []
 
-    def keep(_step: int, _bank: MLPBank, fit: torch.Tensor) -> bool:
+    def keep(_step: int, _bank: MLPBank, fit: torch.Tensor) -> None:
         history.append(fit)
-        return True
 
     def batched(check_every: int = taken) -> None:
         history.clear()
