@@ -68,8 +68,7 @@ def train(
         fit = losses(now, targets)
         if check is not None and step % check_every == 0:
             with torch.no_grad():
-                if not check(step, bank, fit.detach()):
-                    return bank.detached()
+                check(step, bank, fit.detach())
         optimiser.zero_grad()
         torch.autograd.backward((fit + penalty(now, strength)).sum())
         optimiser.step()
