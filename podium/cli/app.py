@@ -3,6 +3,7 @@
 Annotations are not postponed here: typer would compile each of them at every start.
 """
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -42,8 +43,11 @@ Names = list[str] | None
 
 
 def split(values: Names) -> tuple[str, ...]:
-    """Read a repeatable option whose values may also be separated by commas."""
-    parts = (part.strip() for value in values or () for part in value.split(","))
+    """Read a repeatable option whose values may also be separated by commas.
+
+    A comma inside brackets belongs to a name, as in ``method[lags=(1, 2)]``.
+    """
+    parts = (part.strip() for value in values or () for part in re.split(r",(?![^\[]*\])", value))
     return tuple(part for part in parts if part)
 
 
@@ -100,7 +104,7 @@ def run(
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Runs at once; by default cores / threads.")
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of each run.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, max=1024, help="Threads of each run.")] = 1,
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
     time_limit: Annotated[
         str | None, typer.Option(help="Wall clock of one run: 90s, 5m, 1h; else the task's.")

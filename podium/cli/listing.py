@@ -32,7 +32,19 @@ def list_all(*, task: str | None, as_json: bool) -> None:
     if task is None:
         print("suites")
         print_columns([(s.id, f"v{s.version}", s.title) for s in registry.suites.values()])
+        _warn_stray(registry)
     _warn_broken(registry.broken)
+
+
+def _warn_stray(registry: Registry) -> None:
+    """Name entries that stand under no task: else a misspelt task would hide them."""
+    for entry in registry.entries.values():
+        if not registry.tasks.keys() & set(entry.spec.file.tasks):
+            print(
+                f"\nentry {entry.id} from {entry.origin} is of no task that is here: "
+                f"{', '.join(entry.spec.file.tasks)}",
+                file=sys.stderr,
+            )
 
 
 def _from(origin: str) -> str:

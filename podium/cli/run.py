@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -106,8 +107,7 @@ def check_device(device: str) -> str:
     Raises:
         InputError: neither ``cpu`` nor ``cuda`` nor ``cuda:N``.
     """
-    kind, _, index = device.partition(":")
-    if device == "cpu" or (kind == "cuda" and (device == "cuda" or index.isdigit())):
+    if re.fullmatch(r"cpu|cuda(:[0-9]{1,4})?", device):
         return device
     raise InputError("unknown device", where=f"--device {device}", expected="cpu, cuda or cuda:N")
 

@@ -6,6 +6,7 @@ Nothing here imports pandas, scipy or torch, and rich only for a terminal: a tab
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -223,7 +224,8 @@ def failure_lines(failures: Sequence[Failure], task: str) -> list[str]:
             lines.append(f"  and {len(tried) - _FAILURES_SHOWN} more")
         tier = next(f.record.tier for f in tried if f.record is not None)
         option = "" if tier == "small" else f" --tier {tier}"
-        command = f"podium show {task}{option} --entries {tried[0].entry} --failures"
+        entry = shlex.quote(tried[0].entry)
+        command = f"podium show {task}{option} --entries {entry} --failures"
         lines.append(f"  in full: {command}")
     if absent:
         lines.append(f"{_count(len(absent), 'run')} not made:")

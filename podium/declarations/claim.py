@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Literal
 
 import msgspec
@@ -29,11 +30,11 @@ class ClaimSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     at_least: float | None = None
     within: Annotated[float, Meta(ge=0)] | None = None
     order: Annotated[tuple[str, ...], Meta(min_length=2)] | None = None
-    min_seeds: Annotated[int, Meta(ge=2)] = 5
+    min_seeds: Annotated[int, Meta(ge=2, le=10_000)] = 5
     gate: bool = True
 
     def __post_init__(self) -> None:
-        """Exactly one shape, with the entries that shape needs."""
+        """Exactly one shape, with the entries that shape needs, and a size that can be met."""
         shapes = [k for k in ("at_least", "within", "order") if getattr(self, k) is not None]
         if len(shapes) != 1:
             raise ValueError(
@@ -45,6 +46,14 @@ class ClaimSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
             raise ValueError("an order claim lists its entries in order, not in left and right")
         if shapes != ["order"] and not pair:
             raise ValueError(f"{shapes[0]} needs both left and right")
+        for what, names in (("problems", self.problems), ("entries", self.entries)):
+            if len(set(names)) != len(names):
+                raise ValueError(f"{what} of a claim must differ, found {', '.join(names)}")
+        size = self.at_least if self.within is None else self.within
+        if size is not None and not math.isfinite(size):
+            raise ValueError(f"{shapes[0]} must be finite, got {size}")
+        if self.compare == "ratio" and self.at_least is not None and self.at_least <= 0:
+            raise ValueError(f"a ratio is above 0; at_least must be too, got {self.at_least:g}")
 
     @property
     def shape(self) -> Literal["at_least", "within", "order"]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from podium.declarations.task import Name, PaperSpec, Strict, TaskId, Text, unique
+from podium.declarations.task import Name, PaperSpec, Strict, TaskId, Text, recordable, unique
 
 Kind = Literal["reference", "baseline", "control", "submission"]
 
@@ -46,6 +46,9 @@ class EntryFile(Strict, frozen=True, kw_only=True):
         """Refuse a repeated id or task."""
         unique("id", [self.id, *(v.id for v in self.variants)])
         unique("tasks", list(self.tasks))
+        recordable("config", self.config)
+        for variant in self.variants:
+            recordable(f"variant {variant.id!r} config", variant.config)
 
     def entries(self) -> tuple[EntrySpec, ...]:
         """Return the entry itself and its variants, each with its whole configuration."""

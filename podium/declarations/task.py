@@ -35,6 +35,11 @@ class ArraySpec(Strict, frozen=True, kw_only=True):
     minimum: float | None = None
     maximum: float | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse lengths that no array has."""
+        if any(n == "" or (isinstance(n, int) and n < 0) for n in self.shape):
+            raise ValueError(f"shape must be words or lengths of 0 or more, got {list(self.shape)}")
+
 
 class ArraysSpec(Strict, frozen=True, kw_only=True):
     """The arrays a method is given, and the arrays it must return."""
@@ -55,9 +60,11 @@ class MetricSpec(Strict, frozen=True, kw_only=True):
     tolerance: Annotated[float, Meta(ge=0)] = 0.0
 
     def __post_init__(self) -> None:
-        """Refuse an empty range."""
+        """Refuse an empty range, and a tolerance that any score meets."""
         if not self.range[0] < self.range[1]:
             raise ValueError(f"range must go from low to high, got {list(self.range)}")
+        if not math.isfinite(self.tolerance):
+            raise ValueError(f"tolerance must be finite, got {self.tolerance}")
 
 
 COST_METRICS = {
@@ -105,22 +112,14 @@ class ProblemSpec(Strict, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Refuse a parameter that no record could hold."""
-        for name, value in self.params.items():
-            if any(isinstance(v, float) and not math.isfinite(v) for v in _leaves(value)):
-                raise ValueError(f"params.{name} must be finite, got {value}")
-
-
-def _leaves(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        value = list(value.values())
-    return [leaf for v in value for leaf in _leaves(v)] if isinstance(value, list) else [value]
+        recordable("params", self.params)
 
 
 class LimitSpec(Strict, frozen=True, kw_only=True):
     """Default limits of one run in a tier."""
 
-    seconds: Annotated[float, Meta(gt=0)]
-    memory_gib: Annotated[float, Meta(gt=0)]
+    seconds: Annotated[float, Meta(gt=0, le=1e9)]
+    memory_gib: Annotated[float, Meta(gt=0, le=1e6)]
 
 
 class PaperSpec(Strict, frozen=True, kw_only=True):
@@ -136,7 +135,7 @@ class TaskSpec(Strict, frozen=True, kw_only=True):
     """A task: what is measured, on which problems, by which metrics, for which claims."""
 
     id: TaskId
-    version: Annotated[int, Meta(ge=1)]
+    version: Annotated[int, Meta(ge=1, le=1_000_000)]
     title: Text
     summary: Text
     arrays: ArraysSpec
@@ -195,6 +194,27 @@ class TaskSpec(Strict, frozen=True, kw_only=True):
     def in_tier(self, tier: str) -> tuple[ProblemSpec, ...]:
         """Return the problems of a tier, in declared order."""
         return tuple(p for p in self.problems if tier in p.tiers)
+
+
+def recordable(where: str, values: dict[str, Any]) -> None:
+    """Raise ValueError if a value is not a finite number, text, truth value or list of these."""
+    for name, value in values.items():
+        for leaf in _leaves(value):
+            if isinstance(leaf, float) and not math.isfinite(leaf):
+                raise ValueError(f"{where}.{name} must be finite, got {value}")
+            if isinstance(leaf, int) and not -(2**63) <= leaf < 2**63:
+                raise ValueError(f"{where}.{name} must fit 64 bits, got {leaf}")
+            if not isinstance(leaf, int | float | str):
+                kind = type(leaf).__name__
+                raise ValueError(
+                    f"{where}.{name} must be numbers, text or truth values, got {kind}"
+                )
+
+
+def _leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [leaf for v in value for leaf in _leaves(v)] if isinstance(value, list) else [value]
 
 
 def unique(what: str, names: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,7 @@ from podium.registry.model import Entry, Task
 from podium.registry.registry import Registry, unknown_name
 
 GIB = 2**30
+_SHOWN = 40
 
 
 @dataclass(frozen=True)
@@ -260,6 +262,16 @@ def _memory_limit(request: Request, limits: LimitSpec | None) -> int | None:
     return int(limits.memory_gib * GIB) if limits else None
 
 
+def _shown(value: Any) -> str:
+    """Return a value for a label: a long or awkward text cut, with a digest of the whole."""
+    text = str(value)
+    if len(text) <= _SHOWN and text.isprintable() and not set(text) & set("[]"):
+        return text
+    plain = "".join(c if c.isprintable() and c not in "[]" else "?" for c in text[: _SHOWN // 2])
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{plain}~{digest}"
+
+
 def _entry_parts(
     entry: Entry, given: dict[str, Any]
 ) -> tuple[Entry, str, dict[str, Any], dict[str, Any], dict[str, str]]:
@@ -269,7 +281,7 @@ def _entry_parts(
     base = effective_config(signature, entry.spec.config, {}, where=where)
     config = effective_config(signature, entry.spec.config, given, where=where)
     changed = {k: config[k] for k in given if config[k] != base[k]}
-    label = entry.id + "".join(f"[{k}={v}]" for k, v in sorted(changed.items()))
+    label = entry.id + "".join(f"[{k}={_shown(v)}]" for k, v in sorted(changed.items()))
     parts = {
         "entry": entry.id,
         "entry source": source_digest(entry.at),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -22,6 +25,7 @@ from podium.registry.model import Broken, Entry, Task
 T = TypeVar("T", Task, Entry)
 HERE = Path(__file__).resolve().parent.parent
 NO_PLUGINS = "PODIUM_NO_PLUGINS"
+_ID = re.compile(r"""^id\s*=\s*["']([a-z][a-z0-9_]*)["']""", re.MULTILINE)
 ENTRY_FOLDERS = ("methods", "baselines")
 
 
@@ -116,9 +120,10 @@ class _Loader:
         snapshot = cache.read(stamp, plugins=plugins)
         if snapshot is None:
             for file in tasks:
-                self._read_task(file, _own("benchmarks", file), "podium")
+                self._read_task(file, _own("benchmarks", file), "podium", file.parent.name)
             for file in entries:
-                self._read_entry(file, _own(file.parent.parent.name, file), "podium")
+                at = _own(file.parent.parent.name, file)
+                self._read_entry(file, at, "podium", file.parent.name)
             if plugins:
                 self.add_plugins()
             snapshot = cache.Snapshot(
@@ -167,8 +172,10 @@ class _Loader:
 
         is_task = kind == "task"
         try:
-            spec = importlib.util.find_spec(package)
-        except Exception as error:  # a plug-in's parent package may fail in any way
+            with contextlib.redirect_stdout(sys.stderr):
+                spec = importlib.util.find_spec(package)
+        # A plug-in's parent package may fail in any way; what it prints is no part of our output.
+        except (Exception, SystemExit) as error:
             self.broken.append(_broken_import(is_task, name, origin, package, error))
             return
         places = list(spec.submodule_search_locations or ()) if spec else []
@@ -188,24 +195,22 @@ class _Loader:
         at = Location(package=package, folder=str(folder.resolve()))
         file = folder / ("task.toml" if is_task else "entry.toml")
         self.plugin_files.append(file)
-        if is_task:
-            self._read_task(file, at, origin)
-        else:
-            self._read_entry(file, at, origin)
+        read = self._read_task if is_task else self._read_entry
+        read(file, at, origin, name)
 
-    def _read_task(self, file: Path, at: Location, origin: str) -> None:
+    def _read_task(self, file: Path, at: Location, origin: str, name: str) -> None:
         try:
             spec = toml.load(file, TaskSpec)
         except InputError as error:
-            self.broken.append(_broken_file("task", file, origin, error))
+            self.broken.append(_broken_file("task", name, file, origin, error))
             return
         self.tasks_read.append(cache.ReadTask(spec, at, origin))
 
-    def _read_entry(self, file: Path, at: Location, origin: str) -> None:
+    def _read_entry(self, file: Path, at: Location, origin: str, name: str) -> None:
         try:
             declared = toml.load(file, EntryFile)
         except InputError as error:
-            self.broken.append(_broken_file("entry", file, origin, error))
+            self.broken.append(_broken_file("entry", name, file, origin, error))
             return
         self.entries_read.append(cache.ReadEntry(declared, at, origin))
 
@@ -232,11 +237,11 @@ def _origin(dist: object) -> str:
     return f"{name} {getattr(dist, 'version', '')}".strip() if name else "an installed package"
 
 
-def _broken_file(kind: str, file: Path, origin: str, error: InputError) -> Broken:
+def _broken_file(kind: str, name: str, file: Path, origin: str, error: InputError) -> Broken:
     _, _, tail = (error.where or "").rpartition(":")
     return Broken(
         kind="task" if kind == "task" else "entry",
-        name=file.parent.name,
+        name=_declared_id(file) or name,
         origin=origin,
         file=str(file),
         line=int(tail) if tail.isdigit() else None,
@@ -244,7 +249,18 @@ def _broken_file(kind: str, file: Path, origin: str, error: InputError) -> Broke
     )
 
 
-def _broken_import(is_task: bool, name: str, origin: str, package: str, error: Exception) -> Broken:
+def _declared_id(file: Path) -> str | None:
+    """Return the id that a faulty declaration gives itself, under which it will be asked for."""
+    try:
+        found = _ID.search(file.read_text(encoding="utf-8", errors="replace"))
+    except OSError:
+        return None
+    return found[1] if found else None
+
+
+def _broken_import(
+    is_task: bool, name: str, origin: str, package: str, error: BaseException
+) -> Broken:
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from podium.cli.app import split
 from podium.errors import InputError
 from podium.plan.keys import source_digest
 from podium.plan.planner import Request, plan
@@ -87,6 +88,21 @@ def test_key_follows_shared_modules_that_an_entry_imports() -> None:
     place = Path(entry.at.folder)
     modules = _closure(sorted(place.glob("*.py")), place)
     assert any(name.startswith("podium.nn.") for name in modules)
+
+
+@pytest.mark.parametrize("value", ["x" * 5000, "a\nb", "a]b[", "\x1b[2J", "x" * 41])
+def test_an_awkward_value_gets_a_short_label_of_its_own(registry: Registry, value: str) -> None:
+    label = one(registry, assignments=(f"name={value}",)).entry
+    assert label.startswith("mine[name=")
+    assert len(label) < 60
+    assert label.isprintable()
+    assert label.count("[") == label.count("]") == 1
+    assert one(registry, assignments=(f"name={value}!",)).entry != label
+
+
+def test_a_name_with_commas_in_brackets_is_one_name() -> None:
+    assert split(["a,b[x=(1, 2)][y=p,q], c", "d"]) == ("a", "b[x=(1, 2)][y=p,q]", "c", "d")
+    assert split(["a],b", "c[,d"]) == ("a]", "b", "c[", "d")
 
 
 def test_label_names_what_was_set_and_only_what_differs(registry: Registry) -> None:
