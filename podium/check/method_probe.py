@@ -165,7 +165,8 @@ class _Probe:
 
 
 def _copied(arrays: Arrays) -> dict[str, np.ndarray[Any, Any]]:
-    return {name: array.copy() for name, array in arrays.items()}
+    # In the same memory order: it decides the last bits of a product.
+    return {name: array.copy(order="K") for name, array in arrays.items()}
 
 
 def _arrays(returned: object, emitted: Arrays) -> Prediction:

@@ -175,13 +175,18 @@ def _listing(target: str, subjects: list[Subject]) -> dict[str, Any]:
 def _print(subject: Subject) -> None:
     print(f"{subject.kind} {subject.id}")
     rows: list[tuple[str, str, str]] = []
-    for finding in subject.findings:
+    failed = any(f.state == "failed" for f in subject.findings)
+    shown = [f for f in subject.findings if f.state != "skipped" or not failed]
+    for finding in shown:
         first, *more = finding.message.rstrip().splitlines() or [""]
         rows.append((finding.state, finding.name, first))
         rows += [("", "", line) for line in more]
         if finding.fix is not None:
             rows.append(("", "", f"fix: {finding.fix}"))
     print_columns(rows)
+    if len(shown) < len(subject.findings):
+        names = dict.fromkeys(f.name for f in subject.findings if f not in shown)
+        print(f"  not checked, because of the above: {', '.join(names)}")
     print()
 
 

@@ -59,20 +59,21 @@ class Forecast:
         return took
 
     def seconds_left(self) -> float | None:
-        """Return the expected seconds until the last run ends; ``None`` before the first has."""
-        if not self._took:
-            return None
+        """Return the expected seconds until the last run ends.
+
+        ``None`` until every entry has ended a run: the slow ones are what takes time.
+        """
         if not self._left:
             return 0.0
-        everything = [t for times in self._took.values() for t in times]
-        overall = sum(everything) / len(everything)
         by_entry: dict[tuple[str, str], list[float]] = {}
         for (task, _, entry), times in self._took.items():
             by_entry.setdefault((task, entry), []).extend(times)
+        if any((task, entry) not in by_entry for task, _, entry in self._left.values()):
+            return None
         now, work, longest = time.monotonic(), 0.0, 0.0
         for key, (task, problem, entry) in self._left.items():
-            times = self._took.get((task, problem, entry)) or by_entry.get((task, entry), [])
-            expected = sum(times) / len(times) if times else overall
+            times = self._took.get((task, problem, entry)) or by_entry[task, entry]
+            expected = sum(times) / len(times)
             if key in self._began:
                 expected = max(0.0, expected - (now - self._began[key]))
             work += expected

@@ -21,6 +21,7 @@ from podium.contracts import (
     Problem,
     Recipe,
 )
+from podium.errors import MissingError
 from podium.plan.config import config_of
 from podium.plan.spec import RunSpec
 from podium.registry.code import load_function
@@ -53,12 +54,13 @@ if TYPE_CHECKING:
 
 
 class _EndedError(Exception):
-    """A run that ended before its score, by a fault of its own that needs no traceback."""
+    """A run that ended before its score, by a fault that needs no traceback but perhaps detail."""
 
-    def __init__(self, status: Status, reason: str) -> None:
+    def __init__(self, status: Status, reason: str, detail: str | None = None) -> None:
         super().__init__(reason)
         self.status = status
         self.reason = reason
+        self.detail = detail
 
 
 def execute(
@@ -139,7 +141,7 @@ class _Run:
                 self._steps(folder)
         except _EndedError as ended:
             self.status, self.reason = ended.status, ended.reason
-            self.traceback = with_output(None, tail(output))
+            self.traceback = with_output(ended.detail, tail(output))
         # A method that raises SystemExit or KeyboardInterrupt has failed like any other.
         except BaseException as error:
             self.status, self.reason = status_of(error), self.blame + reason_of(error)
@@ -154,7 +156,11 @@ class _Run:
         method = load_function(spec.entry_at, spec.function)
         config = config_of(spec)
         with self._timing("build"), self._blaming("build"):
-            instance = build(self.recipe, self.building)
+            try:
+                instance = build(self.recipe, self.building)
+            except MissingError as missing:
+                reason = one_line("; fix: ".join(filter(None, (missing.what, missing.fix))))
+                raise _EndedError("skipped", reason, str(missing)) from missing
         self._check_instance(instance)
         lengths = named_lengths(task.arrays.public, instance.public)
 

@@ -358,3 +358,23 @@ def test_a_tuple_reaches_the_method_as_a_tuple(go: Go) -> None:
         config={"parts": [1, 2.5]},
     )
     assert record.reason == "ValueError: (1.0, 2.5)"
+
+
+def test_a_missing_file_skips_the_run_and_says_where_to_put_it(
+    make_spec: MakeSpec, make_task: MakeTask, origin: Provenance, tmp_path: Path
+) -> None:
+    spec = make_spec()
+    folder = tmp_path / "needy"
+    folder.mkdir()
+    (folder / "task.py").write_text(
+        "from podium.errors import MissingError\n"
+        "def build(recipe, context):\n"
+        "    raise MissingError('no file a.csv', found='long', fix='put it at here/a.csv')\n"
+        "def score(prediction, instance, recipe):\n    return {}\n"
+    )
+    at = msgspec.structs.replace(spec.task_at, folder=str(folder))
+    record, _ = execute(msgspec.structs.replace(spec, task_at=at), make_task(), provenance=origin)
+    assert record.status == "skipped"
+    assert record.reason == "no file a.csv; fix: put it at here/a.csv"
+    assert record.traceback is not None
+    assert "found: long" in record.traceback
