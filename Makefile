@@ -3,15 +3,18 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+SOURCES := podium benchmarks methods baselines leaderboard tests setup.py
 
 .PHONY: quickstart test install install-dev clean
 
 quickstart: install
 	$(BIN)/podium run --suite quick
+	@echo
+	@echo "next: . $(VENV)/bin/activate && podium list"
 
 test: install-dev
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q -m "not gpu"
 

@@ -136,21 +136,27 @@ def _info_task(registry: Registry, task: Task, *, as_json: bool) -> None:
     print("metrics")
     for m in spec.metrics:
         bounds = f"{m.range[0]:g} to {m.range[1]:g}, {m.direction} is better"
-        print(f"  {m.name}{' (primary)' if m.primary else ''}: {m.title}; {bounds}")
+        print(f"  {m.name}{' (primary, ranks the entries)' if m.primary else ''}: {bounds}")
+        print(f"    {m.description or m.title}")
     print("problems")
     print_columns([(p.id, ", ".join(p.tiers), p.title) for p in spec.problems])
-    print("claims")
+    print("claims (gated: the task stands for it; reported: shown, never required)")
     for c in spec.claims:
         print(f"  {c.id} ({'gated' if c.gate else 'reported'}): {c.statement}")
     entries = registry.entries_for(spec.id)
     print("entries")
     print_columns([(e.spec.kind, e.id, e.spec.title) for e in entries])
-    print(f"\ncard: {task.at.folder}/card.md")
+    print("limits of one run (--time-limit, --memory-limit)")
+    for tier, limit in spec.limits.items():
+        print(f"  {tier}: {limit.seconds:g} s, {limit.memory_gib:g} GiB")
+    print(f"\npodium run {spec.id} runs the small tier with seeds 0, 1 and 2 (--tier, --seeds)")
+    print(f"card: {task.at.folder}/card.md")
 
 
 def _array_row(array: Any) -> tuple[str, str, str]:
     shape = f"[{', '.join(map(str, array.shape))}]"
-    return (array.name, f"{array.dtype} {shape}", array.description)
+    optional = "optional: " if array.optional else ""
+    return (array.name, f"{array.dtype} {shape}", optional + array.description)
 
 
 def _info_entry(entry: Entry, *, as_json: bool) -> None:

@@ -80,7 +80,7 @@ def run(options: Options) -> int:
         _report(registry, specs, records, len(specs) - len(todo), store)
     if any(r.status in FAULTS for r in records):
         return EXIT_RUN_FAILED
-    return EXIT_ENVIRONMENT if all(r.status == "skipped" for r in records) else EXIT_OK
+    return EXIT_ENVIRONMENT if any(r.status == "skipped" for r in records) else EXIT_OK
 
 
 def carry_out(
@@ -202,7 +202,18 @@ def _report(
         mine = [r for r in records if r.task == name]
         print(result_table(registry.task(name).spec, mine, [r.identity for r in mine]))
         print()
+    print(f"records: {store.root}")
+    for name in _tasks(specs):
+        print(f"among all other entries: {_show_command(registry, name, specs)}")
+
+
+def _show_command(registry: Registry, name: str, specs: Sequence[RunSpec]) -> str:
+    """Return the command that shows these runs among all others, on the same problems."""
     tier = specs[0].tier
-    option = "" if tier == "small" else f" --tier {tier}"
-    names = " or ".join(f"podium show {name}{option}" for name in _tasks(specs))
-    print(f"records: {store.root}; among all other entries: {names}")
+    problems = dict.fromkeys(s.problem for s in specs if s.task == name)
+    words = ["podium", "show", name]
+    if tier != "small":
+        words += ["--tier", tier]
+    if len(problems) < len(registry.task(name).spec.in_tier(tier)):
+        words += ["--problems", ",".join(problems)]
+    return " ".join(words)

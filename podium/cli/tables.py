@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from podium.store.reading import Identity
     from podium.store.record import Record
 
-_REASON = 100
+_REASON = 200
 _FAILURES_SHOWN = 12
 _PIPED_WIDTH = 120
 _GAP = 2
@@ -216,12 +216,12 @@ def failure_lines(failures: Sequence[Failure], task: str) -> list[str]:
     lines: list[str] = []
     if tried:
         lines.append(f"{_count(len(tried), 'run')} without a score:")
-        lines += [
-            f"  {f.entry} on {f.problem}, seed {f.seed}: {shortened(f.reason)}"
-            for f in tried[:_FAILURES_SHOWN]
-        ]
-        if len(tried) > _FAILURES_SHOWN:
-            lines.append(f"  and {len(tried) - _FAILURES_SHOWN} more")
+        alike: dict[tuple[str, str], list[Failure]] = {}
+        for f in tried:
+            alike.setdefault((f.entry, f.reason), []).append(f)
+        lines += [_alike_line(group) for group in list(alike.values())[:_FAILURES_SHOWN]]
+        if len(alike) > _FAILURES_SHOWN:
+            lines.append(f"  and {len(alike) - _FAILURES_SHOWN} more reasons")
         tier = next(f.record.tier for f in tried if f.record is not None)
         option = "" if tier == "small" else f" --tier {tier}"
         entry = shlex.quote(tried[0].entry)
@@ -234,6 +234,15 @@ def failure_lines(failures: Sequence[Failure], task: str) -> list[str]:
             where = ", ".join(dict.fromkeys(f.problem for f in mine))
             lines.append(f"  {entry}: {len(mine)}, on {where}")
     return lines
+
+
+def _alike_line(group: Sequence[Failure]) -> str:
+    """Return one line for an entry's runs that ended for the same reason."""
+    first = group[0]
+    if len(group) == 1:
+        return f"  {first.entry} on {first.problem}, seed {first.seed}: {shortened(first.reason)}"
+    where = ", ".join(dict.fromkeys(f.problem for f in group))
+    return f"  {first.entry}, {len(group)} runs on {shortened(where)}: {shortened(first.reason)}"
 
 
 def _count(number: int, noun: str) -> str:

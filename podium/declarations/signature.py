@@ -17,7 +17,7 @@ from podium.errors import InputError
 
 REQUIRED = object()
 _ASSIGNMENT = re.compile(
-    r"^(?:(?P<entry>[a-z][a-z0-9_]*)\.)?(?P<name>[A-Za-z_]\w*)=(?P<text>.*)$", re.S
+    r"^(?:(?P<entry>[a-z][a-z0-9_-]*)\.)?(?P<name>[A-Za-z_]\w*)=(?P<text>.*)$", re.S
 )
 
 
@@ -242,4 +242,6 @@ def parse_assignment(text: str) -> tuple[str | None, str, Any]:
         value = ast.literal_eval(match["text"])
     except (ValueError, SyntaxError, MemoryError, RecursionError):
         value = {"true": True, "false": False}.get(match["text"].lower(), match["text"])
-    return match["entry"], match["name"], value
+    owner = match["entry"]
+    # A folder my-method holds the entry my_method.
+    return owner and owner.replace("-", "_"), match["name"], value

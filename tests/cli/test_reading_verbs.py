@@ -65,7 +65,7 @@ def store(
         tasks={"toy": Task(spec=task, at=at, origin="podium")}, entries={}, suites={}, broken=()
     )
     for module in (selection, claims_module):
-        monkeypatch.setattr(module, "load_registry", lambda: registry)
+        monkeypatch.setattr(module, "load_registry", lambda added=(): registry)
     noise = np.random.default_rng(0).normal(scale=0.01, size=(4, 2, 3))
 
     def runs(row: int, entry: str, mean: float, **changes: Any) -> list[Record]:
@@ -317,11 +317,20 @@ def test_a_reason_cannot_steer_the_terminal(toy_task: MakeTask, toy_record: Make
 
 
 def test_long_lists_of_failures_are_cut_with_a_count(toy_task: MakeTask, toy_record: Make) -> None:
-    kept = [toy_record("a", "p1", s, status="failed", reason="x" * 300) for s in range(20)]
+    kept = [
+        toy_record("a", "p1", s, status="failed", reason=f"{s} " + "x" * 300) for s in range(20)
+    ]
     text = result_table(toy_task(), kept)
     assert "20 runs without a score" in text
-    assert "and 8 more" in text
-    assert max(len(line) for line in text.splitlines()) < 160
+    assert "and 8 more reasons" in text
+    assert max(len(line) for line in text.splitlines()) < 260
+
+
+def test_failures_of_one_kind_are_one_line(toy_task: MakeTask, toy_record: Make) -> None:
+    kept = [toy_record("a", "p1", s, status="skipped", reason="no package") for s in range(20)]
+    text = result_table(toy_task(), kept)
+    assert "a, 20 runs on p1: skipped: no package" in text
+    assert text.count("no package") == 1
     assert failure_lines([], "toy") == []
 
 
@@ -338,7 +347,7 @@ def test_durations_and_shortening() -> None:
     assert [seconds(s) for s in (None, 0.0123, 12.34, 1234.5)] == ["-", "0.012", "12.3", "1234"]
     assert shortened("a\nb") == "a"
     assert shortened("") == ""
-    assert len(shortened("x" * 500)) == 100
+    assert len(shortened("x" * 500)) == 200
 
 
 def test_the_table_after_a_run_imports_no_heavy_package() -> None:

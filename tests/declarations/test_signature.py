@@ -143,6 +143,7 @@ def test_effective_config_merges_and_refuses_unknown_names(tmp_path: Path) -> No
         ("a=", (None, "a", "")),
         ("a=x=y", (None, "a", "x=y")),
         ("info_shap.a=(1, 2)", ("info_shap", "a", (1, 2))),
+        ("my-method.a=1", ("my_method", "a", 1)),
     ],
 )
 def test_assignments(text: str, parsed: tuple[str | None, str, Any]) -> None:
