@@ -15,7 +15,7 @@ EPILOG = (
 )
 app = typer.Typer(
     name="podium",
-    help="Benchmarks and leaderboards for papers' claims: run, compare, check, submit.",
+    help="Benchmarks and leaderboards for papers' claims: run, rank, compare, check.",
     epilog=EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -24,17 +24,30 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 new_app = typer.Typer(
-    help="Write a new folder that passes podium check at once.",
+    help="Write the folder of a new method.",
     epilog=EPILOG,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 app.add_typer(new_app, name="new")
 
+
+def folder_path(text: str) -> Path:
+    """Read a folder; an empty text, such as a variable that is not set, is not the current one."""
+    if not text:
+        raise typer.BadParameter("a folder cannot be an empty text")
+    return Path(text)
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON; shapes: docs/json.md.")]
 StoreOption = Annotated[
     Path | None,
-    typer.Option("--store", help="Folder of records; else PODIUM_STORE, else ./results."),
+    typer.Option(
+        "--store",
+        parser=folder_path,
+        metavar="PATH",
+        help="Folder of records; else PODIUM_STORE, else ./results.",
+    ),
 ]
 Only = Annotated[
     str | None, typer.Option("--only", help="Read only these records: local or bundled.")
@@ -66,7 +79,7 @@ def common(
         typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    """Benchmarks and leaderboards for papers' claims: run, compare, check, submit."""
+    """Benchmarks and leaderboards for papers' claims: run, rank, compare, check."""
 
 
 @app.command("list", epilog=EPILOG)
@@ -74,7 +87,7 @@ def list_(
     task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List tasks with their problems and entries, suites, and broken plug-ins."""
+    """List tasks, problems, entries and suites."""
     from podium.cli.listing import list_all
 
     list_all(task=task, as_json=as_json)
@@ -85,7 +98,7 @@ def info(
     name: Annotated[str, typer.Argument(help="A task, an entry or a suite.")],
     as_json: Json = False,
 ) -> None:
-    """Show all about one task (contract, problems, claims), entry (arguments) or suite."""
+    """Show all about a task, an entry or a suite."""
     from podium.cli.listing import info as show_info
 
     show_info(name, as_json=as_json)
@@ -97,7 +110,9 @@ def run(
     suite: Annotated[str | None, typer.Option(help="Run a suite (podium list).")] = None,
     tier: Annotated[str | None, typer.Option(help="smoke, small (default) or full.")] = None,
     entries: Annotated[Names, typer.Option(help="Only these entries: a,b,c.")] = None,
-    problems: Annotated[Names, typer.Option(help="Only these problems: a,b,c.")] = None,
+    problems: Annotated[
+        Names, typer.Option("--problems", "--problem", help="Only these problems: a,b,c.")
+    ] = None,
     seeds: Annotated[
         str | None, typer.Option(help="A count (3: seeds 0, 1, 2), a range 0-4, a list 0,2,7.")
     ] = None,
@@ -114,7 +129,13 @@ def run(
     ] = None,
     store: StoreOption = None,
     entry: Annotated[
-        list[Path] | None, typer.Option("--entry", help="Add a method by its folder.")
+        list[Path] | None,
+        typer.Option(
+            "--entry",
+            parser=folder_path,
+            metavar="PATH",
+            help="Run the method in this folder; with --entries, beside those.",
+        ),
     ] = None,
     assignments: Annotated[
         list[str] | None,
@@ -126,7 +147,10 @@ def run(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Run entries on problems and rank them; finished runs are skipped, so rerun to resume."""
+    """Run entries and rank them.
+
+    Finished runs are skipped: the same command resumes.
+    """
     from podium.cli.run import Options
     from podium.cli.run import run as run_all
 
@@ -156,7 +180,9 @@ def run(
 def show(
     task: Annotated[str, typer.Argument(help="The task.")],
     tier: Annotated[str, typer.Option(help="smoke, small or full.")] = "small",
-    problem: Annotated[Names, typer.Option(help="Only these problems count: a,b,c.")] = None,
+    problems: Annotated[
+        Names, typer.Option("--problems", "--problem", help="Only these problems count: a,b,c.")
+    ] = None,
     metric: Annotated[str | None, typer.Option(help="Rank by this metric.")] = None,
     entries: Annotated[Names, typer.Option(help="Show only these rows: a,b,c.")] = None,
     failures: Annotated[
@@ -166,13 +192,16 @@ def show(
     store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
-    """Show the ranked table of a task: local records merged over the bundled ones."""
+    """Show a task's ranked table.
+
+    Local records are merged over those that come with Podium.
+    """
     from podium.cli.show import show as show_task
 
     show_task(
         task,
         tier=tier,
-        problems=split(problem),
+        problems=split(problems),
         metric=metric,
         entries=split(entries),
         failures=failures,
@@ -188,14 +217,16 @@ def compare(
     left: Annotated[str, typer.Argument(help="One entry.")],
     right: Annotated[str, typer.Argument(help="Another entry.")],
     tier: Annotated[str, typer.Option(help="smoke, small or full.")] = "small",
-    problem: Annotated[Names, typer.Option(help="Only these problems: a,b,c.")] = None,
+    problems: Annotated[
+        Names, typer.Option("--problems", "--problem", help="Only these problems: a,b,c.")
+    ] = None,
     metric: Annotated[str | None, typer.Option(help="Compare by this metric.")] = None,
     by: Annotated[str, typer.Option(help="difference or ratio.")] = "difference",
     only: Only = None,
     store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two entries on the same problems and seeds."""
+    """Compare two entries, pair by pair."""
     from podium.cli.compare import compare as compare_entries
 
     compare_entries(
@@ -203,7 +234,7 @@ def compare(
         left,
         right,
         tier=tier,
-        problems=split(problem),
+        problems=split(problems),
         metric=metric,
         by=by,
         only=only,
@@ -219,7 +250,7 @@ def claims(
     store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
-    """Say of each paper's claim whether it is reproduced, and how sure that is."""
+    """Say which claims of the papers hold."""
     from podium.cli.claims import claims as show_claims
 
     show_claims(task, only=only, store=store, as_json=as_json)
@@ -230,7 +261,10 @@ def check(
     target: Annotated[str, typer.Argument(help="A method's folder, an entry or a task.")],
     as_json: Json = False,
 ) -> None:
-    """Check a method or a task against its contract, its limits and its randomness."""
+    """Check a method or a task.
+
+    Contract, limits, randomness, honest scores.
+    """
     from podium.cli.check import check as check_target
 
     raise typer.Exit(check_target(target, as_json=as_json))
@@ -241,7 +275,10 @@ def new_method(
     name: Annotated[str, typer.Argument(help="The method's name, such as my-method.")],
     task: Annotated[str, typer.Option("--task", help="The task it solves.")],
     folder: Annotated[
-        Path | None, typer.Option("--folder", help="Where to write it; else ./NAME.")
+        Path | None,
+        typer.Option(
+            "--folder", parser=folder_path, metavar="PATH", help="Where to write it; else ./NAME."
+        ),
     ] = None,
 ) -> None:
     """Write a method's folder that passes podium check at once."""
@@ -252,7 +289,7 @@ def new_method(
 
 @app.command(epilog=EPILOG)
 def doctor(store: StoreOption = None, as_json: Json = False) -> None:
-    """Say what this machine has, what it lacks, and how to mend it."""
+    """Say what this machine has and lacks."""
     from podium.cli.doctor import doctor as examine
 
     raise typer.Exit(examine(store=store, as_json=as_json))
@@ -263,7 +300,9 @@ def reproduce(
     task: Annotated[str, typer.Argument(help="The task.")],
     tier: Annotated[str, typer.Option(help="smoke, small or full.")] = "small",
     entries: Annotated[Names, typer.Option(help="Only these entries: a,b,c.")] = None,
-    problems: Annotated[Names, typer.Option(help="Only these problems: a,b,c.")] = None,
+    problems: Annotated[
+        Names, typer.Option("--problems", "--problem", help="Only these problems: a,b,c.")
+    ] = None,
     seeds: Annotated[
         str | None, typer.Option(help="A count (3: seeds 0, 1, 2), a range 0-4, a list 0,2,7.")
     ] = None,
@@ -271,11 +310,23 @@ def reproduce(
         int | None, typer.Option(min=1, help="Runs at once; by default one a core.")
     ] = None,
     device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
+    entry: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--entry",
+            parser=folder_path,
+            metavar="PATH",
+            help="A method that was added by its folder.",
+        ),
+    ] = None,
     only: Only = None,
     store: StoreOption = None,
     as_json: Json = False,
 ) -> None:
-    """Run again what the records say and compare the scores, within the task's tolerance."""
+    """Run records again and compare.
+
+    Scores must agree within the task's tolerance.
+    """
     from podium.cli.reproduce import reproduce as run_again
 
     code = run_again(
@@ -286,6 +337,7 @@ def reproduce(
         seeds=seeds,
         jobs=jobs,
         device=device,
+        added=tuple(entry or ()),
         only=only,
         store=store,
         as_json=as_json,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from podium.cli.output import print_json
 from podium.cli.run import carry_out, check_device
+from podium.cli.selection import select
 from podium.declarations.task import TaskSpec
 from podium.errors import EXIT_OK, EXIT_RUN_FAILED, InputError
 from podium.plan.explain import changed_parts
@@ -18,7 +20,7 @@ from podium.plan.planner import Request, plan
 from podium.plan.spec import RunSpec
 from podium.plan.values import parse_seeds
 from podium.registry.model import Task
-from podium.registry.registry import Registry, load_registry
+from podium.registry.registry import Registry
 from podium.store.record import Record
 
 
@@ -46,17 +48,19 @@ def reproduce(
     seeds: str | None,
     jobs: int | None,
     device: str,
+    added: Sequence[Path],
     only: str | None,
     store: Path | None,
     as_json: bool,
 ) -> int:
-    """Rerun the chosen records and print which agree; return 1 if any does not."""
-    from podium.store.reading import load_records
+    """Rerun the chosen records and print which agree; return 1 if any does not.
 
-    registry = load_registry()
+    A record that cannot be planned any more (its entry is not here, an argument is gone) does not
+    keep the others from being rerun; it is named on standard error, and counts as one that fails.
+    """
+    chosen_from = select(name, tier=tier, problems=problems, only=only, store=store, added=added)
+    registry, loaded = chosen_from.registry, chosen_from.loaded
     task = registry.task(name)
-    source = None if only is None else _source(only)
-    loaded = load_records(store, only=source, task=name, versions={name: task.spec.version})
     wanted = parse_seeds(seeds) if seeds is not None else None
     chosen = [
         r
@@ -73,7 +77,14 @@ def reproduce(
             expected="records that match --tier, --entries, --problems and --seeds",
             fix=f"podium show {name} --tier {tier} lists what there is",
         )
-    pairs = [(record, _spec(registry, task, record, check_device(device))) for record in chosen]
+    pairs, lost = _planned(registry, task, chosen, check_device(device))
+    for what, count in lost.items():
+        print(f"podium: {count} not run again: {what}", file=sys.stderr)
+    if not pairs:
+        raise InputError(
+            "none of the records can be run again",
+            fix="--entry PATH says where a method lies that was added by its folder",
+        )
     with tempfile.TemporaryDirectory(prefix="podium-reproduce-") as folder:
         from podium.store.store import Store
 
@@ -86,13 +97,22 @@ def reproduce(
         print_json([_json(o) for o in outcomes])
     else:
         _print(task.spec, outcomes)
-    return EXIT_OK if all(o.agrees for o in outcomes) else EXIT_RUN_FAILED
+    return EXIT_OK if not lost and all(o.agrees for o in outcomes) else EXIT_RUN_FAILED
 
 
-def _source(only: str) -> Any:
-    if only not in ("local", "bundled"):
-        raise InputError("unknown source", where=f"--only {only}", expected="local or bundled")
-    return only
+def _planned(
+    registry: Registry, task: Task, records: Sequence[Record], device: str
+) -> tuple[list[tuple[Record, RunSpec]], Counter[str]]:
+    """Return the records with their runs, and how many have none for which reason."""
+    pairs: list[tuple[Record, RunSpec]] = []
+    lost: Counter[str] = Counter()
+    for record in records:
+        try:
+            pairs.append((record, _spec(registry, task, record, device)))
+        except InputError as error:
+            where = "" if error.where is None else f"{error.where}: "
+            lost[f"{record.entry}: {where}{error.what}"] += 1
+    return pairs, lost
 
 
 def _spec(registry: Registry, task: Task, record: Record, device: str) -> RunSpec:
@@ -121,13 +141,19 @@ def _compare(task: TaskSpec, old: Record, spec: RunSpec, new: Record) -> Outcome
         return Outcome(old, new, {}, agrees=False, note="; ".join(notes))
     differences, agrees = {}, True
     for metric in task.metrics:
-        before, after = old.metrics[metric.name].value, new.metrics[metric.name].value
+        before, after = _value(old, metric.name), _value(new, metric.name)
         if before is None or after is None:
             agrees = agrees and before is after
             continue
         differences[metric.name] = after - before
         agrees = agrees and abs(after - before) <= metric.tolerance
     return Outcome(old, new, differences, agrees, "; ".join(notes))
+
+
+def _value(record: Record, metric: str) -> float | None:
+    """Return a score; a record from before the metric was declared has none."""
+    score = record.score(metric)
+    return None if score is None else score.value
 
 
 def _json(outcome: Outcome) -> dict[str, Any]:
@@ -164,8 +190,8 @@ def _print(task: TaskSpec, outcomes: Sequence[Outcome]) -> None:
             o.old.entry,
             o.old.problem,
             str(o.old.seed),
-            number(o.old.metrics[metric.name].value),
-            number(o.new.metrics[metric.name].value if o.new.status == "ok" else None),
+            number(_value(o.old, metric.name)),
+            number(_value(o.new, metric.name)),
             "agrees" if o.agrees else "differs" if o.new.status == "ok" else o.new.status,
         ]
         for o in outcomes

@@ -50,13 +50,16 @@ def select(
     problems: Sequence[str] = (),
     only: str | None = None,
     store: Path | None = None,
+    added: Sequence[Path] = (),
 ) -> Selection:
     """Check the names and read the records; what the reader has to know goes to standard error.
+
+    ``added``: folders of entries that are not installed.
 
     Raises:
         InputError: an unknown task, tier, metric or problem, or a store that is missing.
     """
-    registry = load_registry()
+    registry = load_registry(added)
     spec = registry.task(task).spec
     if tier not in TIERS:
         raise unknown_name("tier", tier, TIERS)

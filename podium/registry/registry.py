@@ -152,6 +152,8 @@ class _Loader:
                 fix="podium new method NAME --task TASK makes one",
             )
         at = Location(package=None, folder=str(folder.resolve()))
+        if any(entry.at.folder == at.folder for entry in self.entries.values()):
+            return  # the very same folder, named twice or installed: no second entry
         self._add_entries(toml.load(folder / "entry.toml", EntryFile), at, str(folder))
 
     def _add_entries(self, declared: EntryFile, at: Location, origin: str) -> None:
