@@ -56,11 +56,13 @@ def read_signature(file: Path, function: str) -> Signature:
         raise InputError(
             "the file cannot be read", where=str(file), found=error.strerror or str(error)
         ) from None
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         where = f"{file}:{line}" if line else str(file)
         raise InputError(
-            "not valid Python", where=where, found=getattr(error, "msg", str(error))
+            "not valid Python",
+            where=where,
+            found=getattr(error, "msg", str(error)) or "too deeply nested",
         ) from None
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == function:
@@ -188,7 +190,10 @@ def _fit(node: ast.expr, value: Any) -> Any:
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
         items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         if node.value.id == "Literal":
-            choices = [ast.literal_eval(item) for item in items]
+            try:
+                choices = [ast.literal_eval(item) for item in items]
+            except ValueError:  # a name, not a literal
+                raise NotImplementedError from None
             if any(type(value) is type(choice) and value == choice for choice in choices):
                 return value
             raise TypeError

@@ -2,8 +2,9 @@
 
 Parts: the task and its version, the task's source, the problem's recipe, the tier, the entry, the
 entry's source, its effective configuration, the seed, and the kind of device. A source is the
-code of the folder together with every module of Podium's building blocks that it imports, directly
-or through others: a change to a shared network is a change to each entry that trains it.
+folder's code and the data that lie with it, together with every module of Podium's building blocks
+that the code imports, directly or through others: a change to a shared network is a change to each
+entry that trains it. What a declaration or a text for people says is no part of it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ SHARED = (
     "podium.methods",
     "podium.baselines",
 )
+NO_SOURCE = (".toml", ".md", ".tmpl", ".pyc")
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -41,19 +43,31 @@ def run_key(parts: dict[str, str]) -> str:
 
 @functools.cache
 def source_digest(at: Location) -> str:
-    """Return the digest of a folder's Python files and of the shared modules they import.
+    """Return the digest of a folder's code and data, and of the shared modules the code imports.
 
     Raises:
         InputError: a file cannot be read or is not Python.
     """
     folder = Path(at.folder)
-    own = sorted(p for p in folder.rglob("*.py") if "__pycache__" not in p.parts)
+    files = _files(folder)
+    own = [file for file in files if file.suffix == ".py"]
     digest = hashlib.sha256()
-    for file in own:
+    for file in [*own, *(file for file in files if file.suffix != ".py")]:
         _update(digest, f"./{file.relative_to(folder).as_posix()}", _read(file))
     for name, file in sorted(_closure(own, folder).items()):
         _update(digest, name, _read(file))
     return digest.hexdigest()
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return what a folder's result may depend on; a dangling link is for the reader to report."""
+    found = []
+    for file in sorted(folder.rglob("*")):
+        parts = file.relative_to(folder).parts
+        hidden = "__pycache__" in parts or any(part.startswith(".") for part in parts)
+        if not hidden and file.suffix not in NO_SOURCE and (file.is_file() or not file.exists()):
+            found.append(file)
+    return found
 
 
 def _update(digest: Any, name: str, content: bytes) -> None:
@@ -99,12 +113,12 @@ def _imports(file: Path) -> tuple[str, ...]:
     """Return the shared modules that a source file names in its imports."""
     try:
         tree = ast.parse(_read(file), filename=str(file))
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         line = getattr(error, "lineno", None)
         raise InputError(
             "not valid Python",
             where=f"{file}:{line}" if line else str(file),
-            found=getattr(error, "msg", str(error)),
+            found=getattr(error, "msg", str(error)) or "too deeply nested",
         ) from None
     names: set[str] = set()
     for node in ast.walk(tree):

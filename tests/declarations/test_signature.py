@@ -58,6 +58,10 @@ def test_reads_names_annotations_and_defaults_without_importing(tmp_path: Path) 
         ("def run(problem, context, **kw: int): ...", "method's signature"),
         ("def run(problem context): ...", "not valid Python"),
         ("x = '\0'", "not valid Python"),
+        ("def run(problem, context, *, a: Literal[x] = 'b'): ...", "cannot be checked"),
+        ("def run(problem, context, *, a: Literal[-x] = 'b'): ...", "cannot be checked"),
+        ("x = " + "-" * 100_000 + "1", "not valid Python"),
+        ("x = " + "(" * 100_000, "not valid Python"),
     ],
 )
 def test_faulty_methods_are_named_with_their_file(tmp_path: Path, source: str, words: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import pytest
 
 from podium.cli.app import split
 from podium.errors import InputError
+from podium.plan import keys
 from podium.plan.keys import source_digest
 from podium.plan.planner import Request, plan
-from podium.plan.spec import RunSpec
+from podium.plan.spec import Location, RunSpec
 from podium.registry.registry import Registry, load_registry
 
 ENTRY = 'id = "{id}"\nkind = "baseline"\ntitle = "T"\nsummary = "S"\ntasks = ["granger_recovery"]\n'
@@ -156,3 +158,34 @@ def test_spec_survives_json(registry: Registry) -> None:
 
     spec = one(registry)
     assert msgspec.json.decode(msgspec.json.encode(spec), type=RunSpec) == spec
+
+
+def test_data_beside_the_code_are_part_of_its_source(tmp_path: Path) -> None:
+    def digest() -> str:
+        source_digest.cache_clear()
+        keys._read.cache_clear()
+        return source_digest(Location(package=None, folder=str(place)))
+
+    place = folder(tmp_path)
+    plain = digest()
+    for name in ("README.md", "entry.toml", ".hidden", "__pycache__/method.pyc"):
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text("other")
+        assert digest() == plain, name
+    (place / "weights").mkdir()
+    (place / "weights" / "w.json").write_text("1")
+    first = digest()
+    (place / "weights" / "w.json").write_text("2")
+    assert len({plain, first, digest()}) == 3
+
+
+def test_pipes_and_loops_in_a_folder_are_no_source(tmp_path: Path) -> None:
+    place = folder(tmp_path)
+    (place / "loop").symlink_to(".")
+    (place / "folder.py").mkdir()
+    os.mkfifo(place / "pipe.py")
+    assert source_digest(Location(package=None, folder=str(place)))
+    (place / "gone.py").symlink_to("nowhere")
+    source_digest.cache_clear()
+    with pytest.raises(InputError, match="cannot be read"):
+        source_digest(Location(package=None, folder=str(place)))
