@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -9,6 +10,7 @@ import sys
 def main() -> None:
     """Run ``podium``; faults are shown as messages, and the exit code says which kind it was."""
     _fill_streams()
+    _escape_what_the_encoding_lacks()
     from podium.cli.app import app
     from podium.errors import EXIT_ENVIRONMENT, EXIT_RUN_FAILED, PodiumError
 
@@ -45,6 +47,16 @@ def _fill_streams() -> None:
         if getattr(sys, name) is None:
             os.open(os.devnull, os.O_RDWR)  # gets the lowest free number, which is this one
             setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
+def _escape_what_the_encoding_lacks() -> None:
+    """Print what the terminal's encoding has no letter for as an escape, in place of failing.
+
+    Names of entries and of folders may hold any letter, or bytes that are none.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _discard_output() -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 
 def print_json(value: Any) -> None:
-    """Print strict JSON: two spaces of indentation, infinities as ``null``."""
+    """Print strict JSON: two spaces of indentation, infinities as ``null``.
+
+    Where the output is not UTF-8, other letters than ASCII's are escaped.
+    """
     import json
 
-    print(json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False))
+    ascii_only = (sys.stdout.encoding or "").lower() not in ("utf-8", "utf8")
+    print(json.dumps(_finite(value), indent=2, ensure_ascii=ascii_only, allow_nan=False))
 
 
 def _finite(value: Any) -> Any:

@@ -65,7 +65,7 @@ def store(
         tasks={"toy": Task(spec=task, at=at, origin="podium")}, entries={}, suites={}, broken=()
     )
     for module in (selection, claims_module):
-        monkeypatch.setattr(module, "load_registry", lambda added=(): registry)
+        monkeypatch.setattr(module, "load_registry", lambda *_: registry)
     noise = np.random.default_rng(0).normal(scale=0.01, size=(4, 2, 3))
 
     def runs(row: int, entry: str, mean: float, **changes: Any) -> list[Record]:

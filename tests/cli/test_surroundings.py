@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -44,6 +45,26 @@ def test_an_output_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     assert done.stderr.splitlines() == [
         "error: the output cannot be written: No space left on device"
     ]
+
+
+ENCODINGS = [
+    {"PYTHONIOENCODING": "ascii"},
+    {"PYTHONIOENCODING": "latin-1"},
+    {"PYTHONIOENCODING": "utf-8"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+]
+
+
+@pytest.mark.parametrize("environment", ENCODINGS)
+def test_letters_that_the_output_lacks_are_escaped(
+    environment: dict[str, str], tmp_path: Path
+) -> None:
+    store = os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xf0\x9f\x93\x8a")
+    done = shell(f'{RUN} --store "$STORE"', tmp_path, **environment, STORE=store)
+    assert done.returncode == 0, done.stderr
+    assert "records: " in done.stdout
+    done = shell(f'{RUN} --store "$STORE" --json', tmp_path, **environment, STORE=store)
+    assert (done.returncode, json.loads(done.stdout)["ran"]) == (0, 0)
 
 
 @pytest.mark.parametrize("command", ["--version", "list --json", "info granger_recovery"])
