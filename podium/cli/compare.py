@@ -14,7 +14,7 @@ from podium.cli.tables import Column, limits, number, render, shortened
 from podium.errors import InputError
 from podium.seeding import generator
 from podium.stats.bootstrap import LEVEL, Interval
-from podium.stats.grid import Grid
+from podium.stats.grid import Grid, mean_score
 from podium.stats.paired import NEUTRAL, Paired, Tally, pair_entries
 
 
@@ -92,7 +92,7 @@ def _interval(paired: Paired, task: str, left: str, right: str, problem: str | N
 def _paired_mean(paired: Paired, grid: Grid, problem: str) -> float:
     """Mean of one entry's scores over the seeds that both have."""
     row = paired.problems.index(problem)
-    return float(np.mean(grid.values[row][~np.isnan(paired.gains[row])]))
+    return mean_score(grid.values[row][~np.isnan(paired.gains[row])])
 
 
 def _counts(tally: Tally) -> str:

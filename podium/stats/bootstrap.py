@@ -29,7 +29,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.stats.grid import FloatArray
+from podium.stats.grid import HUGE, FloatArray, times
 
 LEVEL = 0.95
 RESAMPLES = 10_000
@@ -86,6 +86,11 @@ def mean_interval(
         raise ValueError(f"level must lie between 0 and 1, got {level}")
     if np.isinf(values).any():
         raise ValueError("values must be finite or NaN")
+    peak = float(np.nanmax(np.abs(values), initial=0.0))
+    if peak > HUGE:
+        inner = mean_interval(values / peak, rng, level=level, resamples=resamples)
+        low, high = (None if x is None else times(x, peak) for x in (inner.low, inner.high))
+        return Interval(times(inner.estimate, peak), low, high, inner.note)
     rows = np.sort(np.asarray(values, dtype=np.float64), axis=1)  # NaN goes last
     rows = rows[np.lexsort(rows.T[::-1])]
     counts = np.count_nonzero(~np.isnan(rows), axis=1)

@@ -12,6 +12,8 @@ from podium.store.record import Record
 
 FloatArray = npt.NDArray[np.float64]
 Cell = tuple[str, int]
+HUGE = 1e150
+"""Sums and squares of larger scores leave the range of numbers: these are scaled first."""
 
 
 @dataclass(frozen=True)
@@ -81,3 +83,20 @@ def score_grid(
         elif (score := record.score(metric)) is not None:
             values[row[record.problem], column[record.seed]] = score.value
     return Grid(tuple(problems), columns, values, faults)
+
+
+def mean_score(values: FloatArray) -> float:
+    """Return the mean of the values that are there; also of scores so large that their sum is not.
+
+    Args:
+        values: float64, any shape, finite or NaN, at least one of them a number.
+    """
+    present = values[~np.isnan(values)]
+    scale = float(np.max(np.abs(present))) if np.max(np.abs(present)) > HUGE else 1.0
+    return times(float(np.mean(present / scale)), scale)
+
+
+def times(value: float, factor: float) -> float:
+    """Return a product, held to the largest number there is in place of an infinity."""
+    largest = float(np.finfo(np.float64).max)
+    return min(max(value * factor, -largest), largest)

@@ -12,6 +12,7 @@ Gains are oriented by the metric, so that a positive one always says that the le
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -91,9 +92,9 @@ class Paired:
             return found
         low, high = found.low, found.high
         return Interval(
-            math.exp(found.estimate),
-            None if low is None else math.exp(low),
-            None if high is None else math.exp(high),
+            _ratio(found.estimate),
+            None if low is None else _ratio(low),
+            None if high is None else _ratio(high),
             found.note,
         )
 
@@ -106,6 +107,11 @@ class Paired:
             ties=int(np.count_nonzero(gains == 0)),
             losses=int(np.count_nonzero(gains < 0)),
         )
+
+
+def _ratio(logarithm: float) -> float:
+    """Return the ratio, at most the largest number there is."""
+    return math.exp(min(logarithm, math.log(sys.float_info.max)))
 
 
 def pair_entries(
@@ -134,7 +140,9 @@ def pair_entries(
     two = score_grid(theirs, metric.name, problems, seeds)
     better, worse = (one, two) if metric.direction == "higher" else (two, one)
     if compare == "difference":
-        gains = better.values - worse.values
+        largest = np.finfo(np.float64).max
+        with np.errstate(over="ignore"):  # of two huge scores; held to the largest number
+            gains = np.clip(better.values - worse.values, -largest, largest)
     else:
         for grid in (one, two):
             _refuse_non_positive(grid, metric.name)

@@ -10,7 +10,7 @@ import numpy as np
 from podium.declarations.task import MetricSpec, TaskSpec
 from podium.seeding import generator
 from podium.stats.bootstrap import Interval, mean_interval
-from podium.stats.grid import Cell, score_grid
+from podium.stats.grid import Cell, mean_score, score_grid
 from podium.store.reading import Identity
 from podium.store.record import Record
 
@@ -159,7 +159,7 @@ def _row(
     scores: dict[str, ProblemScore] = {}
     for problem, values in zip(problems, grid.values, strict=True):
         ok = int(np.count_nonzero(~np.isnan(values)))
-        mean = float(np.nanmean(values)) if ok else None
+        mean = mean_score(values) if ok else None
         # An entry that never touched a problem owes it one run at the least.
         scores[problem] = ProblemScore(mean, ok, max(len(owed[problem]), 1))
     ok = sum(s.ok for s in scores.values())
