@@ -12,7 +12,7 @@ from podium.errors import PodiumError
 from podium.plan.spec import RunSpec
 from podium.runner.child import Worker
 from podium.runner.execute import execute
-from podium.runner.faults import reason_of
+from podium.runner.faults import one_line
 from podium.runner.measure import limit_torch_threads
 from podium.store.record import Provenance
 from podium.store.store import Store
@@ -53,4 +53,5 @@ def carry_out(
     try:
         return {"record": msgspec.to_builtins(Store(store).save(record, prediction))}
     except PodiumError as error:
-        return {"unsaved": reason_of(error)}
+        # Not where: that is a path of this machine.
+        return {"unsaved": one_line(": ".join(filter(None, (error.what, error.found))))}

@@ -78,6 +78,7 @@ def test_a_record_its_own_process_cannot_write_is_a_failed_run_and_no_more(
     assert records[0].reason is not None
     assert records[0].reason.startswith("its record could not be stored")
     assert said in records[0].reason
+    assert str(tmp_path) not in records[0].reason
     assert {r.key: r for r in store.records()} == {r.key: r for r in records}
 
 
