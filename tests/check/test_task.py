@@ -248,11 +248,16 @@ at_least = 0.0
 """
 
 
-@pytest.mark.parametrize(("left", "known"), [("knows_nothing", True), ("knows_all", False)])
+@pytest.mark.parametrize(("left", "known"), [("knows_more", True), ("knows_all", False)])
 def test_claims_name_entries_of_the_task(
-    check: Checker, make_task: Callable[..., Task], left: str, known: bool
+    check: Checker,
+    make_task: Callable[..., Task],
+    make_entry: Callable[..., Entry],
+    left: str,
+    known: bool,
 ) -> None:
-    failed = failures(check(make_task(added=CLAIM.format(left=left))))
+    entries = tuple(make_entry(name, kind="control") for name in ("knows_nothing", "knows_more"))
+    failed = failures(check(make_task(added=CLAIM.format(left=left)), entries))
     assert set(failed) == (set() if known else {"claims"})
     if not known:
         assert "better: no entry 'knows_all'" in failed["claims"].message
