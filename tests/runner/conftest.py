@@ -11,7 +11,9 @@ import pytest
 
 from podium.declarations.task import ArraySpec, ArraysSpec, MetricSpec, ProblemSpec, TaskSpec
 from podium.plan.spec import Location, RunSpec
-from podium.store.record import Provenance
+from podium.runner.local import Event, run_all
+from podium.store.record import Provenance, Record
+from podium.store.store import Store
 
 TASK = """
 import numpy as np
@@ -133,3 +135,24 @@ def make_spec(tmp_path: Path) -> SpecFactory:
         return RunSpec(**{**fields, **changes})
 
     return make
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "results")
+
+
+@pytest.fixture
+def run_them(
+    store: Store, make_task: Callable[..., TaskSpec], origin: Provenance
+) -> Callable[..., list[Record]]:
+    def go(
+        *specs: RunSpec, jobs: int = 2, on_event: Callable[[Event], None] | None = None
+    ) -> list[Record]:
+        records = run_all(
+            specs, {"tiny": make_task()}, store, jobs=jobs, on_event=on_event, provenance=origin
+        )
+        assert {r.key: r for r in store.records()} == {r.key: r for r in records}
+        return records
+
+    return go
