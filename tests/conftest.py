@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -94,3 +95,9 @@ def toy_record() -> Callable[..., Record]:
         return Record(**{**values, **changes})
 
     return make
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interruptible() -> None:
+    """Let SIGINT interrupt, as at a terminal: a shell's background jobs start with it ignored."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
