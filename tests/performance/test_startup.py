@@ -48,6 +48,21 @@ def test_light_commands_import_nothing_heavy(arguments: tuple[str, ...]) -> None
     assert not modules & HEAVY
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", "granger_recovery", "--only", "bundled"),
+        ("claims", "granger_recovery", "--only", "bundled"),
+        ("compare", "granger_recovery", "info_shap", "var_granger", "--only", "bundled"),
+    ],
+    ids=" ".join,
+)
+def test_reading_records_needs_no_torch(arguments: tuple[str, ...]) -> None:
+    modules = imported(*arguments)
+    assert "numpy" in modules
+    assert not modules & {"torch", "scipy", "sklearn", "pandas", "gradio"}
+
+
 @pytest.mark.performance
 def test_cpu_time_of_light_commands() -> None:
     typer = cpu_seconds("-c", "import typer")
