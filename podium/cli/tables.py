@@ -18,7 +18,7 @@ from podium.stats.ranking import Failure, Ranking, Row, rank_entries
 if TYPE_CHECKING:
     from podium.declarations.task import TaskSpec
     from podium.stats.bootstrap import Interval
-    from podium.store.reading import Identity
+    from podium.store.newest import Identity
     from podium.store.record import Record
 
 _REASON = 200
@@ -262,7 +262,7 @@ def result_table(
         expected: identities of the runs that should be there; one without a record counts against
             coverage. Without it the records themselves say what was tried.
     """
-    from podium.store.reading import newest
+    from podium.store.newest import newest
 
     mine = newest(r for r in records if (r.task, r.task_version) == (task.id, task.version))
     tiers = {r.tier for r in mine} | {i[2] for i in expected or () if i[0] == task.id}

@@ -11,7 +11,7 @@ from podium.declarations.task import MetricSpec, TaskSpec
 from podium.seeding import generator
 from podium.stats.bootstrap import Interval, mean_interval
 from podium.stats.grid import Cell, mean_score, score_grid
-from podium.store.reading import Identity
+from podium.store.newest import Identity
 from podium.store.record import Record
 
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
 from podium.errors import InputError
 from podium.store.location import DEFAULT_STORE, STORE_VARIABLE, store_folder
+from podium.store.newest import Identity, newest
 from podium.store.record import Record
 from podium.store.snapshot import read_bundled
 from podium.store.store import Store
 
 Source = Literal["local", "bundled"]
-Identity = tuple[str, int, str, str, str, int]
 
 
 @dataclass(frozen=True)
@@ -37,28 +36,6 @@ class Loaded:
         """Return how many of ``records`` (default: all current ones) come from ``source``."""
         chosen = self.records if records is None else records
         return sum(self.sources[r.identity] == source for r in chosen)
-
-
-def finished_at(record: Record) -> datetime:
-    """Return when the run ended; fractions of a second make the texts themselves unsortable."""
-    return datetime.fromisoformat(record.finished)
-
-
-def newest(records: Iterable[Record]) -> list[Record]:
-    """Keep the newest record of each identity, in the order of first appearance.
-
-    A run that was skipped was not carried out: it never displaces one that was.
-    """
-    kept: dict[Identity, Record] = {}
-    for record in records:
-        other = kept.get(record.identity)
-        if other is None or _standing(record) >= _standing(other):
-            kept[record.identity] = record
-    return list(kept.values())
-
-
-def _standing(record: Record) -> tuple[bool, datetime]:
-    return (record.status != "skipped", finished_at(record))
 
 
 def locate_store(store: Path | None) -> tuple[Path | None, str | None]:

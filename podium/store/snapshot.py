@@ -26,6 +26,7 @@ import msgspec
 
 from podium.errors import InputError, PodiumError
 from podium.store.files import write_atomically
+from podium.store.newest import newest
 from podium.store.record import Record
 
 SUFFIX = ".jsonl"
@@ -147,7 +148,6 @@ def read_bundled(task: str | None = None) -> list[Record]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Bundle one task's records from a store; the command line described above."""
-    from podium.store.reading import newest
     from podium.store.store import Store
 
     parser = argparse.ArgumentParser(

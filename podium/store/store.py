@@ -15,6 +15,7 @@ import msgspec
 from podium.errors import InputError, MissingError
 from podium.store.files import check_writable, remove_stale, write_atomically
 from podium.store.names import folder_name, record_name
+from podium.store.newest import moment, newest
 from podium.store.record import SCHEMA_VERSION, Record, Status
 
 if TYPE_CHECKING:
@@ -185,15 +186,10 @@ class Store:
             return {name: arrays[name] for name in arrays.files}
 
     def _newest(self, decoder: msgspec.json.Decoder[_Kept], task: str | None) -> list[_Kept]:
-        newest: dict[tuple[str, int, str, str, str, int], _Kept] = {}
-        for path in self._files(task):
-            item = self._read(path, decoder)
-            if item is None:
-                continue
-            known = newest.get(item.identity)
-            if known is None or _standing(known) < _standing(item):
-                newest[item.identity] = item
-        return [newest[identity] for identity in sorted(newest)]
+        read = (self._read(path, decoder) for path in self._files(task))
+        # By key first: of two records of one moment the same one stands on every machine.
+        found = sorted((item for item in read if item is not None), key=lambda item: item.key)
+        return sorted(newest(found), key=lambda item: item.identity)
 
     def _read(self, path: Path, decoder: msgspec.json.Decoder[_Kept]) -> _Kept | None:
         content = b""
@@ -201,11 +197,12 @@ class Store:
             content = path.read_bytes()
             item = decoder.decode(content)
             if item.schema <= SCHEMA_VERSION:
+                moment(item.finished)
                 return item
             damaged = Damaged(path, _newer(item.schema), newer=True)
         except FileNotFoundError:
             return None  # removed by someone else since the folder was listed
-        except (OSError, msgspec.DecodeError, RecursionError) as error:
+        except (OSError, msgspec.DecodeError, RecursionError, ValueError) as error:
             schema = _schema_of(content)
             damaged = (
                 Damaged(path, _newer(schema), newer=True)
@@ -262,14 +259,6 @@ def _schema_of(content: bytes) -> int:
 
 def _newer(schema: int) -> str:
     return f"it has schema {schema}, this version reads {SCHEMA_VERSION}"
-
-
-def _standing(item: Record | Head) -> tuple[bool, str, str]:
-    """Order what stands for a run: carried out before skipped, then the newest.
-
-    Times share one format, so their order as text is their order in time.
-    """
-    return (item.status != "skipped", item.finished, item.key)
 
 
 def _refuse_non_finite(value: object, where: str, name: str) -> None:

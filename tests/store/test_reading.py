@@ -8,7 +8,8 @@ import pytest
 
 from podium.errors import InputError
 from podium.store import reading
-from podium.store.reading import load_records, newest
+from podium.store.newest import newest
+from podium.store.reading import load_records
 from podium.store.record import Record
 from podium.store.store import Store
 
