@@ -105,6 +105,10 @@ def test_localisation_pays_where_few_rows_move_and_costs_nothing_elsewhere() -> 
 
 def test_time_grows_far_slower_than_dense_products() -> None:
     _timed(*_graphs("ba", 60, 0)[:2])
-    seconds = [_timed(*_graphs("ba", nodes, 0)[:2])[1] for nodes in (400, 1600)]
+    seconds = []
+    for nodes in (400, 1600):
+        graphs = _graphs("ba", nodes, 0)[:2]
+        seconds.append(min(_timed(*graphs)[1] for _ in range(4)))
+    print(f"{seconds[0]:.3f} s at n = 400, {seconds[1] / seconds[0]:.1f} times that at n = 1600")
     # Dense products take n^3 for each step: 64 times as long, here.
     assert seconds[1] / seconds[0] < 40
