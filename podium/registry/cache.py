@@ -22,6 +22,8 @@ from podium.errors import MissingError
 from podium.plan.spec import Location
 
 State = tuple[tuple[str, int, int], ...]
+KEPT = 16
+"""So many cache files are kept, the newest ones."""
 
 
 class ReadTask(msgspec.Struct, frozen=True):
@@ -72,14 +74,15 @@ _CODE = Path(__file__).resolve().parent.parent
 
 
 def _file(plugins: bool) -> Path:
-    return cache_folder() / "declarations" / f"{_slug()}-{int(plugins)}.msgpack"
+    """Return the cache file of this installation under this search path.
 
-
-def _slug() -> str:
-    """Return a name of this installation: two checkouts do not overwrite each other's cache."""
+    Two checkouts, or two ways to start Podium, do not overwrite each other's.
+    """
     import zlib
 
-    return f"{zlib.crc32(os.fsencode(_CODE)):08x}"
+    seen = [str(_CODE), *(sys.path if plugins else ())]
+    name = zlib.crc32("\0".join(seen).encode("utf-8", "surrogateescape"))
+    return cache_folder() / "declarations" / f"{name:08x}-{int(plugins)}.msgpack"
 
 
 def read(wanted: State, *, plugins: bool) -> Snapshot | None:
@@ -104,5 +107,8 @@ def write(snapshot: Snapshot, *, plugins: bool) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_bytes(msgspec.msgpack.encode(snapshot))
         temporary.replace(file)
+        kept = sorted(file.parent.glob("*.msgpack"), key=lambda p: p.stat().st_mtime_ns)
+        for old in kept[:-KEPT]:
+            old.unlink(missing_ok=True)
     except (OSError, MissingError, UnicodeEncodeError):
         return
