@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import sys
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,6 +27,7 @@ from podium.store.store import Store
 
 FAULTS = ("failed", "timeout", "out_of_memory", "invalid")
 INTERRUPTED = 130
+TABLES = "podium.cli.tables"
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,9 @@ def run(options: Options) -> int:
     todo = [s for s in specs if s.key not in finished]
     fresh: list[Record] = []
     if todo:
+        if not options.as_json:
+            # The fork server takes its time to start on another core: load what the table needs.
+            threading.Thread(target=importlib.import_module, args=(TABLES,), daemon=True).start()
         try:
             fresh = carry_out(todo, registry, store, jobs=options.jobs)
         except KeyboardInterrupt as stop:
