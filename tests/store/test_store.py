@@ -152,23 +152,6 @@ def test_a_damaged_file_is_reported_once_and_stops_nothing(
     assert damaged[0].reason
 
 
-def test_a_time_that_is_none_is_damage(
-    store: Store, toy_record: MakeRecord, damaged: list[Damaged]
-) -> None:
-    store.write(toy_record(seed=1))
-    path = store.write(toy_record())
-    path.write_text(path.read_text().replace('"finished": "', '"finished": "soon, '))
-    assert [r.seed for r in store.records()] == [1]
-    assert [d.path for d in damaged] == [path]
-    assert "soon" in damaged[0].reason
-
-
-def test_times_without_a_zone_are_utc(store: Store, toy_record: MakeRecord) -> None:
-    store.write(toy_record(key="new", finished="2026-01-01T00:00:01"))
-    store.write(toy_record(key="old", finished="2026-01-01T00:00:00.5Z"))
-    assert [r.key for r in store.records()] == ["new"]
-
-
 def test_damage_is_told_on_standard_error_by_default(
     tmp_path: Path, toy_record: MakeRecord, capsys: pytest.CaptureFixture[str]
 ) -> None:
