@@ -152,21 +152,27 @@ class _Data:
         """Return the squared distance of each row to the nearest of the centres, inf if none."""
         if not len(centres):
             return np.full(len(self.rows), np.inf, self.rows.dtype)
-        return np.maximum(self.squares + self.assign(centres)[1], 0)
+        return self.distances(centres, self.assign(centres))
 
-    def assign(self, centres: Floats) -> tuple[Ints, Floats]:
-        r"""Return the nearest centre of each row and :math:`\|x - \mu\|^2 - \|x\|^2` to it."""
+    def assign(self, centres: Floats) -> Ints:
+        r"""Return the nearest centre of each row: the least :math:`\|\mu\|^2 - 2 \mu^\top x`."""
         clusters = np.empty(len(self.rows), np.int64)
-        lowest = np.empty(len(self.rows), self.rows.dtype)
         weights = np.ascontiguousarray(-2 * centres.T)
         lengths = np.einsum("ij,ij->i", centres, centres)
         for first in range(0, len(self.rows), _BLOCK):
-            block = slice(first, first + _BLOCK)
-            scores = self.rows[block] @ weights
+            scores = self.rows[first : first + _BLOCK] @ weights
             scores += lengths
-            clusters[block] = scores.argmin(axis=1)
-            lowest[block] = scores.min(axis=1)
-        return clusters, lowest
+            scores.argmin(axis=1, out=clusters[first : first + _BLOCK])
+        return clusters
+
+    def distances(self, centres: Floats, clusters: Ints) -> Floats:
+        """Return the squared distance of each row to the centre of its cluster."""
+        found = np.empty_like(self.squares)
+        for first in range(0, len(self.rows), _BLOCK):
+            block = slice(first, first + _BLOCK)
+            gaps = self.rows[block] - centres[clusters[block]]
+            np.einsum("ij,ij->i", gaps, gaps, out=found[block])
+        return found
 
 
 def _check(labelled: Floats, labels: Ints, unlabelled: Floats, classes: int) -> None:
@@ -178,35 +184,36 @@ def _check(labelled: Floats, labels: Ints, unlabelled: Floats, classes: int) -> 
             expected="two arrays [samples, dimension] of one dimension",
             found=f"{list(labelled.shape)} and {list(unlabelled.shape)}",
         )
-    if labels.shape != (len(labelled),) or labels.dtype.kind != "i" or (labels < 0).any():
+    if labels.shape != (len(labelled),) or labels.dtype.kind not in "iu" or (labels < 0).any():
         raise InputError(
             "bad labels",
             where="labels",
-            expected=f"{len(labelled)} whole numbers >= 0, one a labelled sample",
-            found=f"{labels.dtype} {list(labels.shape)}",
+            expected=f"{len(labelled)} whole numbers >= 0, one for each labelled sample",
+            found=f"{labels.dtype} {list(labels.shape)}"
+            + (f", the least {labels.min()}" if labels.size else ""),
         )
-    counts = np.bincount(labels)
-    if not counts.all():
-        missing = np.flatnonzero(counts == 0)
-        raise InputError(
-            "an old class has no labelled sample",
-            where="labels",
-            expected=f"a sample of each class 0 to {len(counts) - 1}",
-            found=f"none of {', '.join(map(str, missing[:5]))}",
-            fix="number the old classes 0, 1, ... without gaps",
-        )
-    if classes < max(len(counts), 1):
+    old = int(labels.max()) + 1 if labels.size else 0
+    if classes < max(old, 1):
         raise InputError(
             "fewer clusters than old classes",
             where="classes",
-            expected=f"at least {max(len(counts), 1)}",
+            expected=f"at least {max(old, 1)}",
             found=str(classes),
         )
-    if not len(unlabelled) or len(unlabelled) < classes - len(counts):
+    missing = np.flatnonzero(np.bincount(labels, minlength=old) == 0)
+    if len(missing):
+        raise InputError(
+            "an old class has no labelled sample",
+            where="labels",
+            expected=f"a sample of each class 0 to {old - 1}",
+            found=f"none of {', '.join(map(str, missing[:5]))}",
+            fix="number the old classes 0, 1, ... without gaps",
+        )
+    if not len(unlabelled) or len(unlabelled) < classes - old:
         raise InputError(
             "too few samples to group",
             where="unlabelled",
-            expected=f"at least {max(classes - len(counts), 1)}, one for each new class",
+            expected=f"at least {max(classes - old, 1)}, one for each new class",
             found=str(len(unlabelled)),
         )
 
@@ -262,16 +269,16 @@ def _descend(
 ) -> tuple[Ints, Floats, tuple[float, ...]]:
     """Alternate assignments and means until nothing changes; see ``semi_supervised_kmeans``."""
     classes = len(centres)
-    clusters, lowest = data.assign(centres)
+    clusters = data.assign(centres)
     counts = data.counts + np.bincount(clusters, minlength=classes)
-    _fill_empty(data, clusters, lowest, counts)
+    _fill_empty(data, centres, clusters, counts)
     sums = data.sums + _sums(data.rows, clusters, np.ones(len(clusters)), classes)
     centres = _means(sums, counts, centres)
     trace = [_inertia(data, sums, counts)]
     while len(trace) < iterations:
-        following, lowest = data.assign(centres)
+        following = data.assign(centres)
         counts_next = data.counts + np.bincount(following, minlength=classes)
-        _fill_empty(data, following, lowest, counts_next)
+        _fill_empty(data, centres, following, counts_next)
         # Only the samples that moved change the sums: few, after the first iterations.
         moved = np.flatnonzero(following != clusters)
         if not len(moved):
@@ -306,7 +313,7 @@ def _inertia(data: _Data, sums: npt.NDArray[np.float64], counts: Ints) -> float:
     return max(data.energy - kept, 0.0)
 
 
-def _fill_empty(data: _Data, clusters: Ints, lowest: Floats, counts: Ints) -> None:
+def _fill_empty(data: _Data, centres: Floats, clusters: Ints, counts: Ints) -> None:
     """Move the sample furthest from its centre into each empty cluster, in place.
 
     Samples alone in their cluster stay. Where all lie on their centres, the cluster stays empty.
@@ -314,7 +321,7 @@ def _fill_empty(data: _Data, clusters: Ints, lowest: Floats, counts: Ints) -> No
     empty = np.flatnonzero(counts == 0)
     if not len(empty):
         return
-    distances = data.squares + lowest
+    distances = data.distances(centres, clusters)
     furthest = iter(np.argsort(-distances, kind="stable"))
     for cluster in empty:
         for row in furthest:
