@@ -1,0 +1,1 @@
+"""Control: every sample in one cluster."""

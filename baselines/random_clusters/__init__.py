@@ -1,0 +1,1 @@
+"""Control: clusters drawn at random."""

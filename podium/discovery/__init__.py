@@ -1,0 +1,1 @@
+"""Generalised category discovery: the samples of a problem, and methods that train nothing."""

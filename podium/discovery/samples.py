@@ -1,0 +1,61 @@
+"""The samples of a category-discovery problem, typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from podium.contracts import Arrays
+
+Tokens = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What a method may know.
+
+    Attributes:
+        labelled: tokens of the labelled samples, float32 of shape (labelled, token, feature).
+        labels: their classes, int64 of shape (labelled,), 0 to ``old - 1``.
+        unlabelled: tokens of the unlabelled samples, float32 of shape (unlabelled, token, feature).
+        classes: number of classes in all, old and new.
+        grid: rows and columns of the tokens; None where they are a set without order.
+        labelled_class: class tokens of the labelled samples, float32 of shape (labelled, feature),
+            where the backbone has one.
+        unlabelled_class: the same for the unlabelled samples.
+    """
+
+    labelled: Tokens
+    labels: Ints
+    unlabelled: Tokens
+    classes: int
+    grid: tuple[int, int] | None
+    labelled_class: Tokens | None = None
+    unlabelled_class: Tokens | None = None
+
+    @property
+    def old(self) -> int:
+        """Number of old classes: those with a labelled sample."""
+        return int(self.labels.max()) + 1
+
+    @property
+    def tokens(self) -> Tokens:
+        """Tokens of all samples, the labelled ones first."""
+        return np.concatenate([self.labelled, self.unlabelled])
+
+
+def read_samples(public: Arrays) -> Samples:
+    """Return a problem's public arrays as ``Samples``."""
+    rows, columns = (int(n) for n in public["grid"])
+    return Samples(
+        labelled=public["labelled_tokens"],
+        labels=public["labels"],
+        unlabelled=public["unlabelled_tokens"],
+        classes=int(public["classes"][0]),
+        grid=(rows, columns) if rows else None,
+        labelled_class=public.get("labelled_class_tokens"),
+        unlabelled_class=public.get("unlabelled_class_tokens"),
+    )
