@@ -51,15 +51,16 @@ def compose(
     tokens: int,
     part_vectors: npt.NDArray[np.float64],
     background_vectors: npt.NDArray[np.float64],
-    copies: int,
+    part_tokens: int,
     background_scale: float,
     noise: float,
     rng: np.random.Generator,
 ) -> tuple[Floats, Ints]:
     r"""Compose ``samples`` token sets of each class.
 
-    Each sample holds each part of its class ``copies`` times at random places; every other token is
-    a background direction, drawn uniformly, with a random sign:
+    Each sample holds each part of its class once, and then parts of its class drawn uniformly until
+    ``part_tokens`` tokens are parts, all at random places; every other token is a background
+    direction, drawn uniformly, with a random sign:
 
     .. math:: x_{part} = p + \sigma\varepsilon, \qquad x_{background} = \pm s\,b + \sigma\varepsilon
 
@@ -69,7 +70,7 @@ def compose(
         tokens: tokens of a sample.
         part_vectors: float64 [parts, dimension].
         background_vectors: float64 [backgrounds, dimension].
-        copies: how often each part stands in a sample.
+        part_tokens: tokens of a sample that are parts, at least as many as a class has parts.
         background_scale: length s of a background token.
         noise: standard deviation of the noise on every number.
         rng: the generator.
@@ -78,24 +79,24 @@ def compose(
         float32 [classes * samples, tokens, dimension] and classes, int64 [classes * samples].
 
     Raises:
-        InputError: more parts than tokens.
+        InputError: fewer part tokens than a class has parts, or more than there are tokens.
     """
     classes, each = members.shape
-    held = each * copies
-    if held > tokens:
+    if not each <= part_tokens <= tokens:
         raise InputError(
             "the parts of a sample need a token each",
-            where="tokens",
-            expected=f"at least {held}",
-            found=str(tokens),
+            where="part_tokens",
+            expected=f"{each} to {tokens}",
+            found=str(part_tokens),
         )
     labels = np.repeat(np.arange(classes, dtype=np.int64), samples)
     count, dimension = labels.size, part_vectors.shape[1]
     kind = rng.integers(len(background_vectors), size=(count, tokens))
     sign = rng.choice((-1.0, 1.0), size=(count, tokens))
     composed = background_scale * sign[..., None] * background_vectors[kind]
-    places = rng.permuted(np.tile(np.arange(tokens), (count, 1)), axis=1)[:, :held]
-    shown = part_vectors[np.repeat(members[labels], copies, axis=1)]
-    np.put_along_axis(composed, places[..., None], shown, axis=1)
+    places = rng.permuted(np.tile(np.arange(tokens), (count, 1)), axis=1)[:, :part_tokens]
+    extra = rng.integers(each, size=(count, part_tokens - each))
+    held = np.concatenate([members[labels], members[labels[:, None], extra]], axis=1)
+    np.put_along_axis(composed, places[..., None], part_vectors[held], axis=1)
     composed += noise * rng.standard_normal((count, tokens, dimension))
     return composed.astype(np.float32), labels

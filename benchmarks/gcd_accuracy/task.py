@@ -52,7 +52,7 @@ class Parts(_Params, frozen=True, kw_only=True, tag="parts"):
     dimension: int
     parts: int
     class_parts: int
-    copies: int
+    part_tokens: int
     backgrounds: int
     background_scale: float
     noise: float
@@ -212,7 +212,7 @@ def _parts(params: Parts, context: BuildContext) -> Source:
         background_vectors=parts.directions(
             params.backgrounds, params.dimension, rng("backgrounds")
         ),
-        copies=params.copies,
+        part_tokens=params.part_tokens,
         background_scale=params.background_scale,
         noise=params.noise,
         rng=rng("samples"),
