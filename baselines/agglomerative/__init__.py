@@ -1,0 +1,1 @@
+"""Agglomerative clustering, on features that nothing was trained for."""

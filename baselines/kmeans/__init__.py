@@ -1,0 +1,1 @@
+"""k-means, on features that nothing was trained for."""

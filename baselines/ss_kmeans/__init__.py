@@ -1,0 +1,1 @@
+"""Semi-supervised k-means, on features that nothing was trained for."""
