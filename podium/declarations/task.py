@@ -83,11 +83,19 @@ COST_METRICS = {
 }
 
 
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+
+
 class FileSpec(Strict, frozen=True, kw_only=True):
-    """One file a problem needs: where it lies under PODIUM_DATA, its digest, its sources."""
+    """One file a problem needs: where it lies under PODIUM_DATA, its digest, its sources.
+
+    ``also``: digests of the same content packed otherwise, as good as ``sha256``. ``member`` is
+    the file's path inside ``package``; ``.`` is the whole package.
+    """
 
     name: Text
-    sha256: Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+    sha256: Digest
+    also: tuple[Digest, ...] = ()
     url: str | None = None
     package: str | None = None
     member: str | None = None

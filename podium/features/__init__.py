@@ -1,0 +1,1 @@
+"""Frozen image encoders: pictures in, features out."""
