@@ -67,7 +67,8 @@ def halves(
     place = np.empty(labels.size, dtype=np.int64)
     place[by_class] = np.arange(labels.size) - np.repeat(starts, sizes)
     chosen = place < wanted[shuffled]
-    return order[chosen], order[~chosen]
+    # Ordered anew: what is left of an old class came late, after its labelled samples.
+    return rng.permutation(order[chosen]), rng.permutation(order[~chosen])
 
 
 def _refuse(what: str, classes: Ints, sizes: Ints, where: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from podium.contracts import Undefined
 from podium.errors import InputError
 from podium.metrics.discovery import accuracies
 
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 ROWS = 5000
@@ -35,15 +35,15 @@ def estimate_classes(
     rng: np.random.Generator,
     *,
     most: int | None = None,
-    restarts: int = 2,
+    restarts: int = 3,
 ) -> float:
     """Estimate how many classes the samples come from.
 
     For each candidate, all samples are grouped by k-means into that many clusters; the candidate
     wins whose clusters, matched with the classes of the labelled samples, name most of these right.
     Equal candidates are told apart by the index of Calinski and Harabasz, which needs no labels.
-    Candidates are tried coarse to fine: nine between the bounds, then around the best one. At most
-    ``ROWS`` samples are used.
+    Candidates are tried coarse to fine: nine over the bounds, then nine over the half around the
+    best, and so on. At most ``ROWS`` samples are used.
 
     Args:
         labelled: float [labelled, dimension], features of the labelled samples, as they are: a
@@ -63,7 +63,7 @@ def estimate_classes(
 
     Source: Vaze et al., CVPR 2022, section 3.3 (there: Brent's method over the candidates).
     """
-    first, second = (np.asarray(x, dtype=np.float64) for x in (labelled, unlabelled))
+    first, second = np.asarray(labelled), np.asarray(unlabelled)
     y = np.asarray(labels, dtype=np.int64)
     if (
         first.ndim != 2
@@ -81,6 +81,7 @@ def estimate_classes(
     if most is not None and most < old:
         raise InputError("most is out of range", expected=f"{old} or more", found=str(most))
     features, y = _drawn(first, y, second, rng)
+    features = _scaled(features)
     distinct = len(np.unique(features, axis=0))
     if distinct < old:
         return Undefined(f"{distinct} distinct feature vectors for {old} old classes")
@@ -105,8 +106,8 @@ def _search(
         if len(tried) == high - low + 1:
             return best
         place = min(range(len(tried)), key=lambda i: abs(tried[i] - best))
-        low = tried[max(place - 1, 0)]
-        high = tried[min(place + 1, len(tried) - 1)]
+        low = tried[max(place - 2, 0)]
+        high = tried[min(place + 2, len(tried) - 1)]
 
 
 def _merit(features: Floats, y: Ints, clusters: int, seed: int, restarts: int) -> _Merit:
@@ -116,7 +117,7 @@ def _merit(features: Floats, y: Ints, clusters: int, seed: int, restarts: int) -
     # With several threads scikit-learn adds up in any order: the same seed must give the same.
     with threadpool_limits(limits=1):
         model = KMeans(clusters, n_init=restarts, max_iter=50, random_state=seed).fit(features)
-    total = float(np.square(features - features.mean(axis=0)).sum())
+    total = float(np.square(features).sum(dtype=np.float64))  # they are centred
     within, n = float(model.inertia_), len(features)
     separation = np.inf
     if within > 0 and clusters > 1:
@@ -125,9 +126,17 @@ def _merit(features: Floats, y: Ints, clusters: int, seed: int, restarts: int) -
     return _Merit(accuracies(assigned, y, clusters).all, separation if clusters > 1 else 0.0)
 
 
+def _scaled(features: npt.NDArray[Any]) -> Floats:
+    """Centre the features and bring them near 1, where single precision is good enough."""
+    centred = features - features.mean(axis=0, dtype=np.float64)
+    largest = float(np.abs(centred).max(initial=0.0))
+    scaled: Floats = (centred / largest if largest > 0 else centred).astype(np.float32)
+    return scaled
+
+
 def _drawn(
-    labelled: Floats, y: Ints, unlabelled: Floats, rng: np.random.Generator
-) -> tuple[Floats, Ints]:
+    labelled: npt.NDArray[Any], y: Ints, unlabelled: npt.NDArray[Any], rng: np.random.Generator
+) -> tuple[npt.NDArray[Any], Ints]:
     """Return at most ``ROWS`` samples, the labelled ones first, and the labels of these."""
     n, m = len(labelled), len(unlabelled)
     if n + m > ROWS:
