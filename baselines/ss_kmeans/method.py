@@ -15,7 +15,9 @@ def run(
     *,
     representation: Literal["auto", "class", "mean", "flat"] = "auto",
     axes: int = 50,
-    restarts: int = 10,
+    restarts: int = 30,
+    finalists: int = 5,
+    trial: int = 5,
     iterations: int = 200,
     tolerance: float = 1e-4,
 ) -> Prediction:
@@ -29,6 +31,8 @@ def run(
             samples right.
         axes: how many principal axes ``flat`` has.
         restarts: how many starts; the one of lowest inertia over all samples is kept.
+        finalists: how many of them, the best after ``trial`` iterations, are run to the end.
+        trial: iterations before that choice.
         iterations: largest number of iterations of a restart.
         tolerance: how little the centres move, in squares and relative to the variance of a
             feature, when a restart ends.
@@ -42,6 +46,8 @@ def run(
         samples.classes,
         context.rng("seeds"),
         restarts=restarts,
+        finalists=finalists,
+        trial=trial,
         iterations=iterations,
         tolerance=tolerance,
     )

@@ -16,6 +16,7 @@ from podium.errors import InputError
 
 Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.int64]
+Sums = npt.NDArray[np.float64]
 
 _BLOCK = 4096
 """Rows taken at once: their distances stay in the processor's cache."""
@@ -31,14 +32,14 @@ class Clustering:
         inertia: sum of the squared distances of ALL samples, labelled and unlabelled, to the centre
             of their cluster; the lower, the better.
         trace: the inertia after each iteration of the restart that was kept; it never rises.
-        restarts: the final inertia of each restart.
+        finals: the inertia of each restart that was run to its end.
     """
 
     clusters: Ints
     centres: Floats
     inertia: float
     trace: tuple[float, ...]
-    restarts: tuple[float, ...]
+    finals: tuple[float, ...]
 
 
 def semi_supervised_kmeans(
@@ -48,7 +49,9 @@ def semi_supervised_kmeans(
     classes: int,
     rng: np.random.Generator,
     *,
-    restarts: int = 10,
+    restarts: int = 30,
+    finalists: int = 5,
+    trial: int = 5,
     iterations: int = 200,
     tolerance: float = 1e-4,
 ) -> Clustering:
@@ -69,6 +72,9 @@ def semi_supervised_kmeans(
         classes: number of clusters, at least ``old``.
         rng: what the seeds are drawn from.
         restarts: how many starts; one is made where there is no new class to seed.
+        finalists: how many of them, those of lowest inertia after ``trial`` iterations, go on to
+            the end: the others rarely catch up, and this affords three times the starts.
+        trial: iterations before that choice.
         iterations: largest number of iterations of a restart.
         tolerance: a restart ends where its centres move by less, in squares and relative to the
             variance of a feature; 0 for until nothing changes.
@@ -77,7 +83,13 @@ def semi_supervised_kmeans(
         InputError: a bad argument, features that are not finite, an old class without a labelled
             sample, fewer classes than old ones, or fewer unlabelled samples than new classes.
     """
-    for name, value in (("restarts", restarts), ("iterations", iterations)):
+    counts = {
+        "restarts": restarts,
+        "finalists": finalists,
+        "trial": trial,
+        "iterations": iterations,
+    }
+    for name, value in counts.items():
         if value < 1:
             raise InputError(
                 f"bad {name}", where=name, expected="a whole number >= 1", found=repr(value)
@@ -85,13 +97,17 @@ def semi_supervised_kmeans(
     data = _Data(labelled, labels, unlabelled, classes)
     old = data.class_centres()
     near = data.nearest(old)
-    found = []
-    for _ in range(restarts if len(old) < classes else 1):
-        start = _seeds(data, old, near, classes, rng)
-        found.append(_descend(data, start, iterations, tolerance))
-    inertias = tuple(trace[-1] for _, _, trace in found)
-    clusters, centres, trace = found[int(np.argmin(inertias))]
-    return Clustering(clusters, centres + data.origin, trace[-1], trace, inertias)
+    if len(old) == classes:
+        restarts = 1
+    runs = [_begin(data, _seeds(data, old, near, classes, rng)) for _ in range(restarts)]
+    if restarts > finalists:
+        for run in runs:
+            _descend(data, run, min(trial, iterations), tolerance)
+        runs = sorted(runs, key=lambda r: r.trace[-1])[:finalists]
+    for run in runs:
+        _descend(data, run, iterations, tolerance)
+    best = min(runs, key=lambda r: r.trace[-1])
+    return _result(data, best, tuple(r.trace[-1] for r in runs))
 
 
 def kmeans_from(
@@ -110,8 +126,9 @@ def kmeans_from(
     """
     data = _Data(labelled, labels, unlabelled, len(centres))
     start = np.asarray(centres, data.rows.dtype) - data.origin
-    clusters, means, trace = _descend(data, start, iterations, tolerance)
-    return Clustering(clusters, means + data.origin, trace[-1], trace, trace[-1:])
+    run = _begin(data, start)
+    _descend(data, run, iterations, tolerance)
+    return _result(data, run, (run.trace[-1],))
 
 
 class _Data:
@@ -218,9 +235,7 @@ def _check(labelled: Floats, labels: Ints, unlabelled: Floats, classes: int) -> 
         )
 
 
-def _sums(
-    rows: Floats, clusters: Ints, weights: npt.NDArray[np.float64], classes: int
-) -> npt.NDArray[np.float64]:
+def _sums(rows: Floats, clusters: Ints, weights: npt.NDArray[np.float64], classes: int) -> Sums:
     """Return the weighted sums of rows by cluster, float64 [classes, dimension]."""
     from scipy.sparse import csr_array
 
@@ -264,41 +279,59 @@ def _seeds(
     return np.stack(centres)
 
 
-def _descend(
-    data: _Data, centres: Floats, iterations: int, tolerance: float
-) -> tuple[Ints, Floats, tuple[float, ...]]:
+@dataclass
+class _Restart:
+    """Where a restart stands: its partition, that partition's means, and its inertia so far."""
+
+    clusters: Ints
+    counts: Ints
+    sums: Sums
+    centres: Floats
+    trace: list[float]
+    ended: bool = False
+
+
+def _begin(data: _Data, centres: Floats) -> _Restart:
+    """Return the partition by given centres, its means, and its inertia."""
+    clusters, counts = _partition(data, centres)
+    sums = data.sums + _sums(data.rows, clusters, np.ones(len(clusters)), len(centres))
+    means = _means(sums, counts, centres)
+    return _Restart(clusters, counts, sums, means, [_inertia(data, sums, counts)])
+
+
+def _descend(data: _Data, run: _Restart, iterations: int, tolerance: float) -> None:
     """Alternate assignments and means until nothing changes; see ``semi_supervised_kmeans``."""
-    classes = len(centres)
-    clusters = data.assign(centres)
-    counts = data.counts + np.bincount(clusters, minlength=classes)
-    _fill_empty(data, centres, clusters, counts)
-    sums = data.sums + _sums(data.rows, clusters, np.ones(len(clusters)), classes)
-    centres = _means(sums, counts, centres)
-    trace = [_inertia(data, sums, counts)]
-    while len(trace) < iterations:
-        following = data.assign(centres)
-        counts_next = data.counts + np.bincount(following, minlength=classes)
-        _fill_empty(data, centres, following, counts_next)
+    while not run.ended and len(run.trace) < iterations:
+        clusters, counts = _partition(data, run.centres)
         # Only the samples that moved change the sums: few, after the first iterations.
-        moved = np.flatnonzero(following != clusters)
-        if not len(moved):
-            break
-        both = np.concatenate([following[moved], clusters[moved]])
+        moved = np.flatnonzero(clusters != run.clusters)
+        both = np.concatenate([clusters[moved], run.clusters[moved]])
         signs = np.repeat([1.0, -1.0], len(moved))
-        sums_next = sums + _sums(data.rows[np.tile(moved, 2)], both, signs, classes)
-        reached = _inertia(data, sums_next, counts_next)
-        if not reached < trace[-1]:
-            break  # ties in floating point: nothing is to be gained
-        means = _means(sums_next, counts_next, centres)
-        shift = float(((means - centres) ** 2).sum())
-        clusters, centres, sums, counts = following, means, sums_next, counts_next
-        trace.append(reached)
-        if shift <= tolerance * data.variance:
-            break
-    return clusters, centres, tuple(trace)
+        sums = run.sums + _sums(data.rows[np.tile(moved, 2)], both, signs, len(counts))
+        reached = _inertia(data, sums, counts)
+        if not len(moved) or not reached < run.trace[-1]:
+            run.ended = True  # nothing moves, or only ties in floating point
+            return
+        means = _means(sums, counts, run.centres)
+        run.ended = float(((means - run.centres) ** 2).sum()) <= tolerance * data.variance
+        run.clusters, run.counts, run.sums, run.centres = clusters, counts, sums, means
+        run.trace.append(reached)
 
 
-def _means(sums: npt.NDArray[np.float64], counts: Ints, before: Floats) -> Floats:
+def _partition(data: _Data, centres: Floats) -> tuple[Ints, Ints]:
+    """Return the nearest centre of each row, no cluster left empty, and all clusters' sizes."""
+    clusters = data.assign(centres)
+    counts = data.counts + np.bincount(clusters, minlength=len(centres))
+    _fill_empty(data, centres, clusters, counts)
+    return clusters, counts
+
+
+def _result(data: _Data, run: _Restart, finals: tuple[float, ...]) -> Clustering:
+    trace = tuple(run.trace)
+    return Clustering(run.clusters, run.centres + data.origin, trace[-1], trace, finals)
+
+
+def _means(sums: Sums, counts: Ints, before: Floats) -> Floats:
     """Return the means by cluster; an empty cluster keeps its centre."""
     filled = counts > 0
     means = before.copy()
@@ -306,7 +339,7 @@ def _means(sums: npt.NDArray[np.float64], counts: Ints, before: Floats) -> Float
     return means
 
 
-def _inertia(data: _Data, sums: npt.NDArray[np.float64], counts: Ints) -> float:
+def _inertia(data: _Data, sums: Sums, counts: Ints) -> float:
     r"""Return :math:`\sum_i \|x_i\|^2 - \sum_k \|s_k\|^2 / n_k`, the inertia about the means."""
     filled = counts > 0
     kept = float(((sums[filled] ** 2).sum(axis=1) / counts[filled]).sum())
