@@ -20,7 +20,7 @@ Start = Literal["uniform", "degree"]
 _SYMMETRY = 1e-9
 _MASS = 1e-9
 # Width of the degree kernel, in mean degree gaps.
-_WIDTH = 0.5
+_WIDTH = 0.1
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ def start(kind: Start, source: Cost, target: Cost, a: Floats, b: Floats) -> Floa
 
     ``uniform`` is :math:`a b^\top`. ``degree`` scales the soft kernel
 
-    .. math:: K_{ij} = \exp\left(-\frac{|d_i - e_j|}{0.5\, g}\right)
+    .. math:: K_{ij} = \exp\left(-\frac{|d_i - e_j|}{0.1\, g}\right)
 
     to the marginals, where :math:`d, e` are the row sums over their weighted mean and :math:`g`
     the mean gap. On a noise-free copy it gives much of the answer away: report both starts.

@@ -3,9 +3,11 @@
 Run by hand, on an idle machine:
 
     OMP_NUM_THREADS=1 python tests/performance/gw_scaling.py --sizes 500 1000 2000
+    python tests/performance/gw_scaling.py --store FOLDER
 
-Each run is a process of its own, on one thread, timed by its CPU seconds. Every solver gets the
-same instances: a random graph, and a copy with a share of its edges rewired and its nodes permuted.
+The second prints the exponents of the records of a store, and measures nothing. In the first, each
+run is a process of its own, on one thread, timed by its CPU seconds, and every solver gets the same
+instances: a random graph, and a copy with a share of its edges rewired and its nodes permuted.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ import numpy as np
 from podium.benchmarks.gw_alignment import generate
 from podium.contracts import Problem
 from podium.metrics.alignment import marginal_gap
+from podium.store.newest import newest
+from podium.store.record import Record
+from podium.store.store import Store
 
 SOLVERS = {
     "lobcd_gw": "podium.methods.lobcd_gw.method",
@@ -37,6 +42,8 @@ SOLVERS = {
     "scipy_faq": "podium.baselines.scipy_faq.method",
 }
 FAMILIES = ("ba", "plc", "sbm", "cloud")
+# What a process holds before it works shows in the records of the smallest problem of all.
+BASE = "powerlaw-200-noise05"
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,11 @@ def main() -> None:
     parser.add_argument("--solvers", nargs="+", choices=SOLVERS, default=list(SOLVERS))
     parser.add_argument("--limit", type=float, default=300.0, help="wall seconds of one run")
     parser.add_argument("--out", type=Path, help="append the results to this file, as JSON lines")
+    parser.add_argument("--store", type=Path, help="print the exponents of these records only")
     options = parser.parse_args()
+    if options.store is not None:
+        _print_recorded(newest(Store(options.store).records("gw_alignment")))
+        return
     results: list[dict[str, Any]] = []
     for noise in options.noise:
         for family in options.families:
@@ -189,9 +200,43 @@ def _print_exponents(results: list[dict[str, Any]]) -> None:
     """Print the slope of log seconds against log nodes, fitted by least squares."""
     for (family, noise, solver), sizes in _times(results).items():
         if len(sizes) > 1:
-            slope = np.polyfit(np.log(list(sizes)), np.log(list(sizes.values())), 1)[0]
             span = f"n = {min(sizes)}..{max(sizes)}"
-            print(f"{family:6}{noise:6.2f}  {solver:12} time ~ n^{slope:.2f} over {span}")
+            print(f"{family:6}{noise:6.2f}  {solver:12} time ~ n^{_slope(sizes):.2f} over {span}")
+
+
+def _slope(sizes: dict[int, float]) -> float:
+    """Return the slope of the logarithm of what is given against that of the nodes."""
+    return float(np.polyfit(np.log(list(sizes)), np.log(list(sizes.values())), 1)[0])
+
+
+def _print_recorded(records: list[Record]) -> None:
+    """Print the growth of the median time, and of the median peak above ``BASE``, of each entry."""
+    bases: dict[str, list[int]] = {}
+    cells: dict[tuple[str, str, str], dict[int, list[Record]]] = {}
+    for record in records:
+        if record.status != "ok" or record.cost.peak_bytes is None:
+            continue
+        if record.problem == BASE:
+            bases.setdefault(record.entry, []).append(record.cost.peak_bytes)
+        kind = str(record.params["data"])
+        nodes = record.params.get("nodes", record.params.get("points"))
+        if isinstance(nodes, int) and nodes >= 500:
+            group = (kind, f"{record.params.get('noise', 0.0):4}", record.entry)
+            cells.setdefault(group, {}).setdefault(nodes, []).append(record)
+    for group, by_size in sorted(cells.items()):
+        if len(by_size) < 2:
+            continue
+        seconds = {n: median(r.cost.cpu_seconds or 0.0 for r in own) for n, own in by_size.items()}
+        line = f"{group[0]:18}{group[1]:6}{group[2]:18} time ~ n^{_slope(seconds):.2f}"
+        if group[2] in bases:
+            base = median(bases[group[2]])
+            peaks = {
+                n: median(r.cost.peak_bytes or 0 for r in own) - base for n, own in by_size.items()
+            }
+            if min(peaks.values()) > 0:
+                line += f"  memory ~ n^{_slope(peaks):.2f}"
+        sizes = ", ".join(f"{n}: {seconds[n]:.3g} s ({len(by_size[n])})" for n in sorted(by_size))
+        print(f"{line}  {sizes}")
 
 
 def _print_ratios(results: list[dict[str, Any]]) -> None:
