@@ -1,0 +1,1 @@
+"""SimGCD with the regularisers of LegoGCD."""

@@ -1,0 +1,1 @@
+"""SimGCD on frozen tokens."""

@@ -1,0 +1,1 @@
+"""Slot attention as a module before SimGCD's head."""

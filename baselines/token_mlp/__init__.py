@@ -1,0 +1,1 @@
+"""The control of CPF-GCD: a token MLP with as many parameters."""

@@ -1,0 +1,1 @@
+"""Compositional primitive fields for category discovery (CPF-GCD)."""

@@ -1,0 +1,1 @@
+"""Networks trained for category discovery: modules on tokens, a SimGCD-style host, its losses."""

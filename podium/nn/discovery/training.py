@@ -1,0 +1,105 @@
+"""Train a host on batches that are half labelled, and read off its features."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from podium.contracts import Context
+from podium.errors import InputError
+from podium.nn.discovery.host import Host
+from podium.nn.discovery.settings import Settings
+from podium.nn.discovery.tokens import TokenData
+
+LOG_EVERY = 10
+LAST_RATE = 1e-3
+"""The learning rate at the end, as a share of that at the start."""
+
+CHUNK = 1024
+"""Samples whose features are computed at once."""
+
+
+def shuffled(length: int, count: int, generator: torch.Generator) -> torch.Tensor:
+    """Return ``length`` indices below ``count``: one random order of all after another."""
+    orders = [torch.randperm(count, generator=generator) for _ in range(-(-length // count))]
+    return torch.cat(orders)[:length]
+
+
+def batches(data: TokenData, settings: Settings, generator: torch.Generator) -> torch.Tensor:
+    """Return the samples of every step [steps, batch], the labelled half first.
+
+    SimGCD draws labelled and unlabelled samples with equal weight; here both halves have a fixed
+    size, so that every step has the same shapes.
+    """
+    labelled, samples = data.labelled, len(data.tokens)
+    half = settings.batch // 2
+    rest = settings.batch - half
+    known = shuffled(settings.steps * half, labelled, generator).view(settings.steps, half)
+    free = shuffled(settings.steps * rest, samples - labelled, generator).view(settings.steps, rest)
+    return torch.cat([known, free + labelled], dim=1)
+
+
+def train(host: Host, data: TokenData, settings: Settings, context: Context) -> None:
+    """Train ``host`` in place by AdamW on two views of every batch; logs the parts of its loss.
+
+    Raises:
+        InputError: the loss is no longer finite.
+    """
+    step_batches = batches(data, settings, context.torch_generator("batches", "cpu"))
+    step_batches = step_batches.to(data.tokens.device)
+    views_generator = context.torch_generator("views", str(data.tokens.device))
+    views, half = settings.views, settings.batch // 2
+    trained = [p for p in host.parameters() if p.requires_grad]
+    groups: list[dict[str, Any]] = [
+        {"params": [p for p in trained if p.ndim > 1]},
+        {"params": [p for p in trained if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    optimiser = torch.optim.AdamW(
+        groups,
+        lr=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        fused=True,
+    )
+    for step in range(settings.steps):
+        done = step / settings.steps
+        rate = LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * done))
+        for group in optimiser.param_groups:
+            group["lr"] = settings.learning_rate * rate
+        index = step_batches[step]
+        tokens, class_tokens = views.draw(data.tokens, data.class_tokens, index, views_generator)
+        parts = host.losses(tokens, class_tokens, data.labels[index[:half]], done)
+        loss = torch.stack(list(parts.values())).sum()
+        optimiser.zero_grad()
+        torch.autograd.backward(loss)
+        optimiser.step()
+        if step % LOG_EVERY == 0 or step == settings.steps - 1:
+            _report(step, settings.steps, loss, parts, context)
+
+
+def _report(
+    step: int, steps: int, loss: torch.Tensor, parts: dict[str, torch.Tensor], context: Context
+) -> None:
+    if not math.isfinite(float(loss)):
+        raise InputError(
+            f"the loss is no longer finite at step {step}",
+            where="training",
+            fix="lower learning_rate",
+        )
+    context.log(step, loss=float(loss), **{name: float(part) for name, part in parts.items()})
+    context.progress(step + 1, steps, "training")
+
+
+def features_of(host: Host, data: TokenData) -> torch.Tensor:
+    """Return the features of all samples as they are, without views [samples, D]."""
+    with torch.inference_mode():
+        return torch.cat(
+            [
+                host.features(
+                    data.tokens[start : start + CHUNK],
+                    None if data.class_tokens is None else data.class_tokens[start : start + CHUNK],
+                )
+                for start in range(0, len(data.tokens), CHUNK)
+            ]
+        )
