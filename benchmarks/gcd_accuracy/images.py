@@ -77,14 +77,16 @@ def read_idx(file: Path) -> Pixels:
         with gzip.open(file, "rb") as stream:
             start = stream.read(_HEADER)
             axes = start[3] if len(start) == _HEADER and start[:3] == b"\0\0\x08" else 0
-            lengths = np.frombuffer(stream.read(4 * axes), dtype=">u4")
-            size = math.prod(int(n) for n in lengths) if lengths.size == axes > 0 else -1
-            if not 0 <= size <= _SIZE_LIMIT:
+            packed = stream.read(4 * axes)
+            whole = len(packed) == 4 * axes > 0
+            lengths = [int(n) for n in np.frombuffer(packed, dtype=">u4")] if whole else []
+            size = math.prod(lengths)
+            if not whole or size > _SIZE_LIMIT:
                 raise InputError(
                     "not a file of bytes in the IDX format",
                     where=str(file),
                     expected="0, 0, 8, the number of axes, and their lengths",
-                    found=(start + lengths.tobytes()).hex(" ") or "an empty file",
+                    found=(start + packed).hex(" ") or "an empty file",
                 )
             values = stream.read(size + 1)
     except (OSError, EOFError, zlib.error, ValueError) as error:
@@ -96,4 +98,4 @@ def read_idx(file: Path) -> Pixels:
             expected=f"{size} values",
             found=f"{len(values)} or more" if len(values) > size else f"{len(values)}",
         )
-    return np.frombuffer(values, dtype=np.uint8).reshape([int(n) for n in lengths])
+    return np.frombuffer(values, dtype=np.uint8).reshape(lengths)
