@@ -273,14 +273,11 @@ def _fashion(params: Fashion, context: BuildContext) -> Source:
 
 
 def _mnist(params: Mnist, context: BuildContext) -> Source:
-    file = context.files.path(_MNIST)
-    pixels, labels = images.read_mnist5k(file)
+    pixels, labels = images.read_mnist5k(context.files.path(_MNIST))
     tokens = mobilenet_tokens(
         "mnist5k",
-        lambda: np.repeat(pixels[..., None], 3, axis=3),
+        np.repeat(pixels[..., None], 3, axis=3),
         weights=context.files.path(_WEIGHTS),
-        files=[file],
-        reader=images,
         dimension=params.dimension,
     )
     return Source(labels, lambda rows: tokens[rows], (GRID, GRID))
@@ -291,12 +288,9 @@ def _emoji(params: Emoji, context: BuildContext) -> Source:
     names, labels = emoji.members(table, params.subgroups)
     tokens = mobilenet_tokens(
         "twemoji-subgroups",
-        lambda: emoji.read_pictures(archive, names),
+        emoji.read_pictures(archive, names),
         weights=context.files.path(_WEIGHTS),
-        files=[archive],
-        reader=emoji,
         dimension=params.dimension,
-        parameters={"names": names},
     )
     return Source(labels, lambda rows: tokens[rows], (GRID, GRID))
 
