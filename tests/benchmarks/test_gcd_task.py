@@ -65,11 +65,11 @@ def test_every_problem_has_parameters_that_can_be_read(problem: str) -> None:
     assert (2 * params.old, params.labelled) == (params.classes, 0.5)
 
 
-def test_parts_composition_is_as_quoted() -> None:
+def test_parts_composition_is_as_the_card_says() -> None:
     params = SPEC.problem("parts-composition").params
-    quoted = {"classes": 20, "old": 10, "samples": 100, "tokens": 16, "dimension": 32}
-    quoted |= {"parts": 16, "class_parts": 4, "backgrounds": 30}
-    assert {name: params[name] for name in quoted} == quoted
+    stated = {"classes": 20, "old": 10, "samples": 100, "tokens": 16, "dimension": 32}
+    stated |= {"parts": 16, "class_parts": 4, "backgrounds": 30}
+    assert {name: params[name] for name in stated} == stated
     assert params["noise"] == 0.15
 
 
