@@ -50,7 +50,7 @@ def mobilenet_tokens(name: str, pictures: Pixels, *, weights: Path, dimension: i
         code=[compress, extractor, mobilenet_v2, resize],
         parameters={
             "dimension": dimension,
-            "pictures": hashlib.sha256(np.ascontiguousarray(pictures)).hexdigest(),
+            "pictures": hashlib.sha256(np.ascontiguousarray(pictures).data).hexdigest(),
         },
     )
     return arrays["tokens"]
