@@ -94,6 +94,7 @@ def semi_supervised_kmeans(
             raise InputError(
                 f"bad {name}", where=name, expected="a whole number >= 1", found=repr(value)
             )
+    _check_tolerance(tolerance)
     data = _Data(labelled, labels, unlabelled, classes)
     old = data.class_centres()
     near = data.nearest(old)
@@ -124,6 +125,14 @@ def kmeans_from(
     Raises:
         InputError: as ``semi_supervised_kmeans``.
     """
+    if centres.ndim != 2 or centres.shape[1:] != unlabelled.shape[1:]:
+        raise InputError(
+            "centres do not fit the samples",
+            where="centres",
+            expected=f"[classes, {', '.join(map(str, unlabelled.shape[1:]))}]",
+            found=str(list(centres.shape)),
+        )
+    _check_tolerance(tolerance)
     data = _Data(labelled, labels, unlabelled, len(centres))
     start = np.asarray(centres, data.rows.dtype) - data.origin
     run = _begin(data, start)
@@ -141,20 +150,19 @@ class _Data:
         _check(labelled, labels, unlabelled, classes)
         dtype = np.result_type(labelled, unlabelled, np.float32)
         total = labelled.sum(axis=0, dtype=np.float64) + unlabelled.sum(axis=0, dtype=np.float64)
+        if not np.isfinite(total).all():
+            raise _not_finite(dtype)
         size = len(labelled) + len(unlabelled)
         self.origin = (total / size).astype(dtype)
         self.rows: Floats = unlabelled - self.origin
         held: Floats = labelled - self.origin
         self.squares: Floats = np.einsum("ij,ij->i", self.rows, self.rows)
-        held_squares = np.einsum("ij,ij->i", held, held)
-        self.energy = float(self.squares.sum(dtype=np.float64) + held_squares.sum(dtype=np.float64))
+        self.energy = float(
+            self.squares.sum(dtype=np.float64)
+            + np.einsum("ij,ij->i", held, held).sum(dtype=np.float64)
+        )
         if not math.isfinite(self.energy):
-            raise InputError(
-                "features cannot be grouped",
-                where="labelled, unlabelled",
-                expected=f"finite numbers whose squares fit {np.dtype(dtype).name}",
-                found="NaN, infinite or larger values",
-            )
+            raise _not_finite(dtype)
         self.counts: Ints = np.bincount(labels, minlength=classes).astype(np.int64)
         self.sums = _sums(held, labels, np.ones(len(labels)), classes)
         self.variance = self.energy / held.shape[1] / size
@@ -190,6 +198,22 @@ class _Data:
             gaps = self.rows[block] - centres[clusters[block]]
             np.einsum("ij,ij->i", gaps, gaps, out=found[block])
         return found
+
+
+def _not_finite(dtype: npt.DTypeLike) -> InputError:
+    return InputError(
+        "features cannot be grouped",
+        where="labelled, unlabelled",
+        expected=f"finite numbers whose squares fit {np.dtype(dtype).name}",
+        found="NaN, infinite or larger values",
+    )
+
+
+def _check_tolerance(tolerance: float) -> None:
+    if not 0 <= tolerance < math.inf:
+        raise InputError(
+            "bad tolerance", where="tolerance", expected="0 or more", found=repr(tolerance)
+        )
 
 
 def _check(labelled: Floats, labels: Ints, unlabelled: Floats, classes: int) -> None:
