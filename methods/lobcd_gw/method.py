@@ -14,7 +14,7 @@ def run(
     context: Context,
     *,
     start: Literal["uniform", "degree"] = "uniform",
-    sharpness: float = 640.0,
+    sharpness: float = 160.0,
     scalings: int = 100,
     tolerance: float = 3e-4,
     steps: int = 200,

@@ -37,7 +37,7 @@ class Options:
     ``localise`` off takes every step on everything.
     """
 
-    sharpness: float = 640.0
+    sharpness: float = 160.0
     scalings: int = 100
     tolerance: float = 3e-4
     steps: int = 200

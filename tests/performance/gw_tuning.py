@@ -40,7 +40,7 @@ from podium.transport import costs as spaces
 from podium.transport.marginals import round_to_marginals
 
 TASK = "gw_alignment"
-SEEDS = (1000, 1001)
+SEEDS = (1000, 1001, 1002, 1003, 1004)
 TIE = 1e-3
 SCATTER = 0.05
 LIMIT = 30.0
