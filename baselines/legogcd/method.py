@@ -11,7 +11,7 @@ def run(
     problem: Problem,
     context: Context,
     *,
-    steps: int = 500,
+    steps: int = 300,
     batch: int = 128,
     learning_rate: float = 0.003,
     weight_decay: float = 0.01,

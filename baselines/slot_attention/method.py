@@ -16,7 +16,7 @@ def run(
     *,
     slots: int = 16,
     iterations: int = 3,
-    steps: int = 500,
+    steps: int = 300,
     batch: int = 128,
     learning_rate: float = 0.003,
     weight_decay: float = 0.01,

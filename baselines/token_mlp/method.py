@@ -21,7 +21,7 @@ def run(
     primitives: int = 16,
     heads: int = 4,
     restarts: int = 10,
-    steps: int = 500,
+    steps: int = 300,
     batch: int = 128,
     learning_rate: float = 0.003,
     weight_decay: float = 0.01,

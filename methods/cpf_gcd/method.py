@@ -23,7 +23,7 @@ def run(
     data: bool = True,
     weights: bool = True,
     restarts: int = 10,
-    steps: int = 500,
+    steps: int = 300,
     batch: int = 128,
     learning_rate: float = 0.003,
     weight_decay: float = 0.01,

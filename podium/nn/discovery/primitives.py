@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from podium.errors import InputError
+from podium.nn.discovery.attention import HeadAttention
 from podium.nn.discovery.layers import linear, mixture_layer, normalised, orthogonal
 from podium.nn.discovery.refiner import TokenRefiner
 
@@ -78,16 +79,15 @@ class PrimitiveField(TokenRefiner):
                 expected="at least one of them on",
                 found="both off",
             )
-        self.heads, self.prior, self.data = heads, prior, data
+        self.prior, self.data = prior, data
         rank = max(1, features // 8)
         self.base = nn.Parameter(torch.randn(primitives, features, generator=generator))
         self.summary = linear(2 * features, rank, generator)
         self.shift = linear(rank, primitives * features, generator, zero=True)
         self.compare = orthogonal(features, generator)
-        self.query = linear(features, features, generator)
-        self.key_value = linear(features, 2 * features, generator)
+        self.among_tokens = HeadAttention(features, heads, generator)
         self.gamma = nn.Parameter(torch.zeros(()))
-        self.between = linear(features, 3 * features, generator)
+        self.among_primitives = HeadAttention(features, heads, generator)
         self.first = linear(features, features, generator)
         self.second = linear(features, features, generator)
         self.alpha_prior = nn.Parameter(torch.ones(()), requires_grad=weights and prior)
@@ -108,30 +108,18 @@ class PrimitiveField(TokenRefiner):
         similar = torch.bmm(tokens, primitives.mT) / math.sqrt(tokens.shape[-1])
         log_prior = similar.log_softmax(1)
         start = torch.bmm(log_prior.exp().mT, tokens)
-        keys, values = self.split(self.key_value(tokens), 2)
-        (queries,) = self.split(self.query(start), 1)
-        scores = torch.matmul(queries, keys.mT) / math.sqrt(keys.shape[-1])
-        attention = scores.softmax(-1)
-        moved = torch.matmul(attention, values).transpose(1, 2).flatten(2)
+        attention, moved = self.among_tokens(start, tokens)
         terms = []
         if self.prior:
             terms.append(self.alpha_prior * log_prior.clamp_min(LOG_FLOOR))
         if self.data:
-            log_data = attention.mean(1).log_softmax(1).clamp_min(LOG_FLOOR)
-            terms.append(self.alpha_data * log_data.mT)
+            log_data = attention.mean(1).log_softmax(-1).clamp_min(LOG_FLOOR)
+            terms.append(self.alpha_data * log_data)
         return sum(terms[1:], terms[0]).softmax(-1), start + self.gamma * moved
-
-    def split(self, values: torch.Tensor, parts: int) -> tuple[torch.Tensor, ...]:
-        """Split [batch, row, parts * D] into parts of [batch, head, row, D / heads]."""
-        batch, rows, _ = values.shape
-        shaped = values.view(batch, rows, parts, self.heads, -1)
-        return tuple(shaped[:, :, part].transpose(1, 2) for part in range(parts))
 
     def hidden(self, tokens: torch.Tensor) -> torch.Tensor:
         """Return what the last layer sees of every token [batch, token, D]."""
         assignment, primitives = self.assignment(tokens)
-        queries, keys, values = self.split(self.between(primitives), 3)
-        attended = nn.functional.scaled_dot_product_attention(queries, keys, values)
-        mixed = attended.transpose(1, 2).flatten(2)
+        _, mixed = self.among_primitives(primitives, primitives)
         refined = self.second(nn.functional.gelu(self.first(normalised(mixed))))
         return nn.functional.gelu(mixture_layer(assignment, refined, self.spread))

@@ -81,13 +81,14 @@ def train(host: Host, data: TokenData, settings: Settings, context: Context) -> 
 def _report(
     step: int, steps: int, loss: torch.Tensor, parts: dict[str, torch.Tensor], context: Context
 ) -> None:
-    if not math.isfinite(float(loss)):
+    total = loss.item()
+    if not math.isfinite(total):
         raise InputError(
             f"the loss is no longer finite at step {step}",
             where="training",
             fix="lower learning_rate",
         )
-    context.log(step, loss=float(loss), **{name: float(part) for name, part in parts.items()})
+    context.log(step, loss=total, **{name: part.item() for name, part in parts.items()})
     context.progress(step + 1, steps, "training")
 
 
