@@ -92,6 +92,13 @@ class Files(Protocol):
         """Return the verified local path of the declared file ``name``."""
         ...
 
+    def folder(self, name: str) -> Path:
+        """Return the folder ``name`` of the user's own, under ``PODIUM_DATA``.
+
+        One digest of all its names and contents is recorded; nothing is declared or fetched.
+        """
+        ...
+
 
 class BuildContext(Protocol):
     """What the engine gives to ``build``."""

@@ -67,14 +67,38 @@ class Resolver:
         self._used[name] = DataDigest(name=name, sha256=sha256_of(path))
         return path
 
-    def _find(self, spec: FileSpec) -> Path:
-        relative = PurePosixPath(spec.name)
-        if relative.is_absolute() or ".." in relative.parts:
-            raise InputError(
-                f"the file name {spec.name!r} leaves the data folder",
-                expected="a relative path without '..'",
-                found=spec.name,
+    def folder(self, name: str) -> Path:
+        """Return the user's own folder ``name`` under ``PODIUM_DATA``, and record its digest.
+
+        The digest is the SHA-256 of a line for each file in it, at any depth, sorted by name: its
+        own SHA-256, two spaces, its name relative to the folder. Names that begin with a dot are
+        left out.
+
+        Raises:
+            InputError: the name leaves the data folder, or ``PODIUM_DATA`` is not a folder.
+            MissingError: there is no such folder, or no file in it.
+        """
+        relative = _inside(name)
+        root = os.environ.get("PODIUM_DATA")
+        path = _data_folder(root) / relative if root else None
+        files = [] if path is None else _files_in(path)
+        if path is None or not files:
+            found = "PODIUM_DATA is not set"
+            if path is not None:
+                found = f"no file in {path}" if path.is_dir() else f"no folder {path}"
+            raise MissingError(
+                f"the folder {name!r} of your own cannot be found",
+                expected=f"your files in $PODIUM_DATA/{name}",
+                found=found,
+                fix=f"put them into $PODIUM_DATA/{name} (any folder named by PODIUM_DATA)",
             )
+        lines = "".join(f"{sha256_of(path / file)}  {file}\n" for file in files)
+        digest = hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
+        self._used[name] = DataDigest(name=f"{name}/", sha256=digest)
+        return path
+
+    def _find(self, spec: FileSpec) -> Path:
+        relative = _inside(spec.name)
         tried: list[str] = []
         local = _in_data_folder(spec, relative, tried)
         if local is not None:
@@ -98,6 +122,40 @@ class Resolver:
         )
 
 
+def _inside(name: str) -> PurePosixPath:
+    """Return a name as a path that stays inside the data folder."""
+    relative = PurePosixPath(name)
+    if relative.is_absolute() or ".." in relative.parts:
+        raise InputError(
+            f"the name {name!r} leaves the data folder",
+            expected="a relative path without '..'",
+            found=name,
+        )
+    return relative
+
+
+def _data_folder(root: str) -> Path:
+    folder = expanded(root, where="PODIUM_DATA")
+    if not folder.is_dir():
+        raise InputError(
+            "PODIUM_DATA is not a folder",
+            expected="an existing folder",
+            found=root,
+            fix="correct or unset PODIUM_DATA",
+        )
+    return folder
+
+
+def _files_in(folder: Path) -> list[str]:
+    """Return the files below a folder, relative to it with ``/``, sorted; none that are hidden."""
+    found = []
+    for here, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        place = Path(here).relative_to(folder)
+        found += [(place / name).as_posix() for name in files if not name.startswith(".")]
+    return sorted(found)
+
+
 def _accepted(spec: FileSpec) -> tuple[str, ...]:
     """Return the digests a file may have."""
     return (spec.sha256, *spec.also)
@@ -109,15 +167,7 @@ def _in_data_folder(spec: FileSpec, relative: PurePosixPath, tried: list[str]) -
     if not root:
         tried.append("PODIUM_DATA: not set")
         return None
-    folder = expanded(root, where="PODIUM_DATA")
-    if not folder.is_dir():
-        raise InputError(
-            "PODIUM_DATA is not a folder",
-            expected="an existing folder",
-            found=root,
-            fix="correct or unset PODIUM_DATA",
-        )
-    path = folder / relative
+    path = _data_folder(root) / relative
     if not path.is_file():
         tried.append(f"PODIUM_DATA: no file {path}")
         return None

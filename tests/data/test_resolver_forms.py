@@ -80,3 +80,70 @@ def test_a_package_can_be_taken_whole(tmp_path: Path) -> None:
     assert path == tmp_path / "cache" / "files" / sha(content) / "pictures.whl"
     assert path.read_bytes() == content
     assert [p.name for p in path.parent.iterdir()] == ["pictures.whl"]
+
+
+def own_folder(tmp_path: Path, **files: bytes) -> Path:
+    folder = tmp_path / "data" / "birds"
+    for name, content in files.items():
+        path = folder / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return folder
+
+
+def digest_of(resolver: Resolver) -> str:
+    resolver.folder("birds")
+    [digest] = resolver.used
+    assert digest.name == "birds/"
+    return digest.sha256
+
+
+def test_a_folder_of_ones_own(tmp_path: Path) -> None:
+    folder = own_folder(tmp_path, b__2=SECOND, a=FIRST, b__1=THIRD)
+    resolver = Resolver([])
+    assert resolver.folder("birds") == folder
+    lines = "".join(
+        f"{sha(content)}  {name}\n"
+        for name, content in (("a", FIRST), ("b/1", THIRD), ("b/2", SECOND))
+    )
+    assert digest_of(resolver) == sha(lines.encode())
+
+
+def test_every_name_and_content_of_a_folder_counts(tmp_path: Path) -> None:
+    folder = own_folder(tmp_path, a=FIRST, b__1=SECOND)
+    before = digest_of(Resolver([]))
+    (folder / ".hidden").write_bytes(THIRD)
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config").write_bytes(THIRD)
+    assert digest_of(Resolver([])) == before
+    (folder / "a").rename(folder / "c")
+    renamed = digest_of(Resolver([]))
+    (folder / "c").rename(folder / "a")
+    (folder / "a").write_bytes(THIRD)
+    changed = digest_of(Resolver([]))
+    (folder / "a").write_bytes(FIRST)
+    assert digest_of(Resolver([])) == before
+    assert len({before, renamed, changed}) == 3
+
+
+def test_a_folder_that_is_not_there_says_where_to_put_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(MissingError, match=r"put them into \$PODIUM_DATA/birds") as caught:
+        Resolver([]).folder("birds")
+    assert "no folder" in str(caught.value)
+    (tmp_path / "data" / "birds").mkdir()
+    with pytest.raises(MissingError, match="no file in"):
+        Resolver([]).folder("birds")
+    monkeypatch.delenv("PODIUM_DATA")
+    with pytest.raises(MissingError, match="PODIUM_DATA is not set"):
+        Resolver([]).folder("birds")
+    monkeypatch.setenv("PODIUM_DATA", str(tmp_path / "none"))
+    with pytest.raises(InputError, match="PODIUM_DATA is not a folder"):
+        Resolver([]).folder("birds")
+
+
+@pytest.mark.parametrize("name", ["../birds", "/birds", "a/../../b"])
+def test_a_folder_stays_inside_the_data(name: str) -> None:
+    with pytest.raises(InputError, match="leaves the data folder"):
+        Resolver([]).folder(name)
