@@ -17,6 +17,12 @@ Ints = npt.NDArray[np.int64]
 ROWS = 5000
 """Samples that are looked at; of larger sets as many are drawn, labelled ones in proportion."""
 
+AXES = 128
+"""Principal axes that wider features are reduced to, since the cost of k-means grows with width."""
+
+MANY = 100
+"""Clusters above which k-means is started once only: each start costs more, and matters less."""
+
 _CANDIDATES = 9
 """Numbers of classes tried in a round, evenly spaced over what the last round left."""
 
@@ -43,7 +49,7 @@ def estimate_classes(
     wins whose clusters, matched with the classes of the labelled samples, name most of these right.
     Equal candidates are told apart by the index of Calinski and Harabasz, which needs no labels.
     Candidates are tried coarse to fine: nine over the bounds, then nine over the half around the
-    best, and so on. At most ``ROWS`` samples are used.
+    best, and so on. At most ``ROWS`` samples are used, on their ``AXES`` leading principal axes.
 
     Args:
         labelled: float [labelled, dimension], features of the labelled samples, as they are: a
@@ -52,7 +58,8 @@ def estimate_classes(
         unlabelled: float [unlabelled, dimension].
         rng: decides the starts of k-means and the samples drawn.
         most: the largest candidate; four times the old classes by default.
-        restarts: starts of k-means for each candidate; the one of least inertia counts.
+        restarts: starts of k-means for each candidate up to ``MANY``, of which the one of least
+            inertia counts.
 
     Returns:
         A whole number from the number of old classes to ``most``; ``Undefined`` where there are not
@@ -81,7 +88,7 @@ def estimate_classes(
     if most is not None and most < old:
         raise InputError("most is out of range", expected=f"{old} or more", found=str(most))
     features, y = _drawn(first, y, second, rng)
-    features = _scaled(features)
+    features = _narrowed(_scaled(features), rng)
     distinct = len(np.unique(features, axis=0))
     if distinct < old:
         return Undefined(f"{distinct} distinct feature vectors for {old} old classes")
@@ -116,7 +123,8 @@ def _merit(features: Floats, y: Ints, clusters: int, seed: int, restarts: int) -
 
     # With several threads scikit-learn adds up in any order: the same seed must give the same.
     with threadpool_limits(limits=1):
-        model = KMeans(clusters, n_init=restarts, max_iter=50, random_state=seed).fit(features)
+        starts = restarts if clusters <= MANY else 1
+        model = KMeans(clusters, n_init=starts, max_iter=30, random_state=seed).fit(features)
     total = float(np.square(features).sum(dtype=np.float64))  # they are centred
     within, n = float(model.inertia_), len(features)
     separation = np.inf
@@ -132,6 +140,18 @@ def _scaled(features: npt.NDArray[Any]) -> Floats:
     largest = float(np.abs(centred).max(initial=0.0))
     scaled: Floats = (centred / largest if largest > 0 else centred).astype(np.float32)
     return scaled
+
+
+def _narrowed(features: Floats, rng: np.random.Generator) -> Floats:
+    """Return centred features on at most ``AXES`` principal axes, not scaled."""
+    from sklearn.utils.extmath import randomized_svd
+
+    if min(features.shape) <= AXES:
+        return features
+    seed = int(rng.integers(2**31))
+    _, _, axes = randomized_svd(features, AXES, random_state=seed)
+    narrow: Floats = features @ axes.T
+    return narrow
 
 
 def _drawn(

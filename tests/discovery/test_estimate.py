@@ -78,6 +78,14 @@ def test_more_rows_than_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sorted(kept) == [0, 1, 2, 3, 4]
 
 
+def test_wide_features() -> None:
+    """Blobs in a few of many directions are the same blobs, whatever the width."""
+    labelled, labels, unlabelled = make_blobs(9, 10, 5)
+    turn = np.linalg.qr(np.random.default_rng(0).standard_normal((400, 16)))[0].T
+    rng = np.random.default_rng(0)
+    assert estimate_classes(labelled @ turn, labels, unlabelled @ turn, rng) == 10
+
+
 def test_the_inputs_are_left_alone() -> None:
     data = make_blobs(6, 6, 3)
     before = [x.tobytes() for x in data]
