@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from podium.benchmarks.gcd_accuracy import emoji, images, parts, patches, splits
+from podium.benchmarks.gcd_accuracy import emoji, folder, images, parts, patches, splits
 from podium.benchmarks.gcd_accuracy.tokens import GRID, mobilenet_tokens
 from podium.contracts import (
     Array,
@@ -38,14 +39,19 @@ _OF_FEATURES = ("rank_99", "von_neumann_entropy", "class_count_error")
 class _Params(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="data"
 ):
-    """What every problem declares: numbers of classes, and the labelled share of the old ones."""
+    """What every problem declares: the labelled share of the old classes' samples."""
 
-    classes: int
-    old: int
     labelled: float
 
 
-class Parts(_Params, frozen=True, kw_only=True, tag="parts"):
+class _Counted(_Params, frozen=True, kw_only=True):
+    """A problem with declared numbers of classes, and of old ones among them."""
+
+    classes: int
+    old: int
+
+
+class Parts(_Counted, frozen=True, kw_only=True, tag="parts"):
     """Sets of tokens composed of parts; ``samples`` of each class."""
 
     samples: int
@@ -59,7 +65,7 @@ class Parts(_Params, frozen=True, kw_only=True, tag="parts"):
     noise: float
 
 
-class Digits(_Params, frozen=True, kw_only=True, tag="digits"):
+class Digits(_Counted, frozen=True, kw_only=True, tag="digits"):
     """The digits of scikit-learn in patches; ``samples`` of each class, or all of them."""
 
     patch: int
@@ -67,27 +73,42 @@ class Digits(_Params, frozen=True, kw_only=True, tag="digits"):
     samples: int | None = None
 
 
-class Fashion(_Params, frozen=True, kw_only=True, tag="fashion"):
+class Fashion(_Counted, frozen=True, kw_only=True, tag="fashion"):
     """The training pictures of Fashion-MNIST in patches."""
 
     patch: int
     dimension: int
 
 
-class Mnist(_Params, frozen=True, kw_only=True, tag="mnist5k"):
+class Mnist(_Counted, frozen=True, kw_only=True, tag="mnist5k"):
     """Five thousand digits of MNIST as tokens of MobileNetV2; ``dimension`` components."""
 
     dimension: int
 
 
-class Emoji(_Params, frozen=True, kw_only=True, tag="twemoji"):
+class Emoji(_Counted, frozen=True, kw_only=True, tag="twemoji"):
     """Emoji of ``subgroups`` (class k is the k-th) as tokens of MobileNetV2."""
 
     dimension: int
     subgroups: list[str]
 
 
-AnyParams = Parts | Digits | Fashion | Mnist | Emoji
+class Folder(_Params, frozen=True, kw_only=True, tag="folder"):
+    """Pictures of the user's own in ``folder``, as tokens of a transformer.
+
+    ``weights`` is the folder with its checkpoint, ``size`` the pictures' side. ``classes`` and
+    ``old`` are checked unless they are 0; ``split``: whether ``split.json`` must be there.
+    """
+
+    folder: str
+    weights: str
+    size: int
+    classes: int = 0
+    old: int = 0
+    split: bool = False
+
+
+AnyParams = Parts | Digits | Fashion | Mnist | Emoji | Folder
 
 _WEIGHTS = "mobilenet_v2/mobilenet_v2-b0353104.pth"
 _MNIST = "mnist5k/mnist_5k.csv.gz"
@@ -101,6 +122,7 @@ class Source:
 
     Attributes:
         labels: int64 [samples], the old classes first.
+        old: number of old classes.
         tokens: given row numbers, the tokens of these samples, float32 [rows, token, feature]; a
             function, so that large sets need not stand in memory twice.
         grid: rows and columns of the tokens; None for a set without order.
@@ -108,6 +130,7 @@ class Source:
     """
 
     labels: Ints
+    old: int
     tokens: Callable[[Ints], Floats]
     grid: tuple[int, int] | None
     class_tokens: Callable[[Ints], Floats] | None = None
@@ -123,7 +146,8 @@ def read_params(recipe: Recipe) -> AnyParams:
         params: AnyParams = msgspec.convert(dict(recipe.params), AnyParams)
     except msgspec.ValidationError as error:
         raise InputError("bad parameters", where=_where(recipe), found=str(error)) from error
-    splits.check_classes(params.classes, params.old, _where(recipe))
+    if isinstance(params, _Counted):
+        splits.check_classes(params.classes, params.old, _where(recipe))
     if not 0.0 < params.labelled < 1.0:
         raise InputError(
             "bad share of labelled samples",
@@ -142,10 +166,11 @@ def build(recipe: Recipe, context: BuildContext) -> Instance:
     """
     params = read_params(recipe)
     source = _source(params, context)
+    classes = params.classes or int(source.labels.max()) + 1
     chosen, rest = splits.halves(
         source.labels,
-        classes=params.classes,
-        old=params.old,
+        classes=classes,
+        old=source.old,
         labelled=params.labelled,
         rng=context.rng("split"),
         where=_where(recipe),
@@ -155,7 +180,7 @@ def build(recipe: Recipe, context: BuildContext) -> Instance:
         "labels": source.labels[chosen],
         "unlabelled_tokens": source.tokens(rest),
         "grid": np.array(source.grid or (0, 0), dtype=np.int64),
-        "classes": np.array([params.classes], dtype=np.int64),
+        "classes": np.array([classes], dtype=np.int64),
     }
     if source.class_tokens is not None:
         public["labelled_class_tokens"] = source.class_tokens(chosen)
@@ -170,18 +195,17 @@ def score(prediction: Prediction, instance: Instance, recipe: Recipe) -> Scores:
         InvalidPredictionError: a cluster that is not below the number of samples, or only one of
             the two arrays of features.
     """
-    params = read_params(recipe)
     truth, labels = instance.hidden["truth"], instance.public["labels"]
     clusters = prediction["clusters"]
     _check_clusters(clusters, labels.size + truth.size)
-    found = accuracies(clusters, truth, params.old)
+    found = accuracies(clusters, truth, int(labels.max()) + 1)
     return {
         "accuracy_all": found.all,
         "accuracy_old": found.old,
         "accuracy_new": found.new,
         "accuracy_old_per_subset": found.old_per_subset,
         "accuracy_new_per_subset": found.new_per_subset,
-        **_diagnostics(prediction, labels, params.classes, recipe),
+        **_diagnostics(prediction, labels, int(instance.public["classes"][0]), recipe),
     }
 
 
@@ -231,6 +255,8 @@ def _source(params: AnyParams, context: BuildContext) -> Source:
             return _mnist(params, context)
         case Emoji():
             return _emoji(params, context)
+        case Folder():
+            return _folder(params, context)
 
 
 def _parts(params: Parts, context: BuildContext) -> Source:
@@ -249,7 +275,7 @@ def _parts(params: Parts, context: BuildContext) -> Source:
         noise=params.noise,
         rng=rng("samples"),
     )
-    return Source(labels, lambda rows: tokens[rows], None)
+    return Source(labels, params.old, lambda rows: tokens[rows], None)
 
 
 def _digits(params: Digits, context: BuildContext) -> Source:
@@ -263,13 +289,13 @@ def _digits(params: Digits, context: BuildContext) -> Source:
         kept = [order[labels[order] == c][: params.samples] for c in range(params.classes)]
         rows = np.concatenate(kept)
         pixels, labels = pixels[rows], labels[rows]
-    return images_source(pixels, labels, params.patch, params.dimension, context)
+    return _patched(pixels, labels, params, context)
 
 
 def _fashion(params: Fashion, context: BuildContext) -> Source:
     read, labels = images.read_fashion(*(context.files.path(name) for name in _FASHION))
     pixels = np.multiply(read, 1.0 / 255.0, dtype=np.float32)
-    return images_source(pixels, labels, params.patch, params.dimension, context)
+    return _patched(pixels, labels, params, context)
 
 
 def _mnist(params: Mnist, context: BuildContext) -> Source:
@@ -280,7 +306,7 @@ def _mnist(params: Mnist, context: BuildContext) -> Source:
         weights=context.files.path(_WEIGHTS),
         dimension=params.dimension,
     )
-    return Source(labels, lambda rows: tokens[rows], (GRID, GRID))
+    return Source(labels, params.old, lambda rows: tokens[rows], (GRID, GRID))
 
 
 def _emoji(params: Emoji, context: BuildContext) -> Source:
@@ -292,21 +318,47 @@ def _emoji(params: Emoji, context: BuildContext) -> Source:
         weights=context.files.path(_WEIGHTS),
         dimension=params.dimension,
     )
-    return Source(labels, lambda rows: tokens[rows], (GRID, GRID))
+    return Source(labels, params.old, lambda rows: tokens[rows], (GRID, GRID))
 
 
-def images_source(
-    pixels: Floats, labels: Ints, patch: int, dimension: int, context: BuildContext
+def _patched(
+    pixels: Floats, labels: Ints, params: Digits | Fashion, context: BuildContext
 ) -> Source:
     """Return grey images [samples, height, width] as tokens: their patches, projected."""
+    patch = params.patch
     rows, columns = patches.grid_of(pixels.shape[1], pixels.shape[2], patch)
     projections = patches.draw_projections(
-        rows * columns, patch * patch, dimension, context.rng("projections")
+        rows * columns, patch * patch, params.dimension, context.rng("projections")
     )
     return Source(
         labels,
+        params.old,
         lambda chosen: patches.project_patches(pixels[chosen], patch, projections),
         (rows, columns),
+    )
+
+
+def _folder(params: Folder, context: BuildContext) -> Source:
+    place = context.files.folder(params.folder)
+    weights = folder.read_weights(context.files.folder(params.weights))
+    found = folder.read_set(place, old=params.old or None, split=params.split)
+    counts = len(found.classes), found.old
+    wanted = params.classes or counts[0], params.old or counts[1]
+    if counts != wanted:
+        raise InputError(
+            "these are not the classes of the set",
+            where=str(place),
+            expected=f"{wanted[0]} classes, {wanted[1]} of them old",
+            found=f"{counts[0]} classes, {counts[1]} of them old",
+        )
+    tokens, classes = folder.transformer_tokens(params.folder, found.files, weights, params.size)
+    side = math.isqrt(tokens.shape[1])
+    return Source(
+        found.labels,
+        found.old,
+        lambda rows: tokens[rows].astype(np.float32),
+        (side, side),
+        lambda rows: classes[rows].astype(np.float32),
     )
 
 

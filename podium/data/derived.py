@@ -22,7 +22,7 @@ from podium.data.cache import cache_folder
 from podium.data.resolver import sha256_of
 from podium.errors import InputError, MissingError
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
 
 def derived_arrays(
@@ -52,7 +52,7 @@ def derived_arrays(
     """
     if not _NAME.fullmatch(name):
         raise InputError(
-            "bad name", where="name", expected="lower case letters, digits, -", found=repr(name)
+            "bad name", where="name", expected="lower case letters, digits, -, _", found=repr(name)
         )
     key = _digest(sources, code, parameters)
     path = cache_folder() / "derived" / name / f"{key}.npz"

@@ -1,0 +1,214 @@
+"""A folder of one's own pictures as a problem."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+import podium.benchmarks.gcd_accuracy
+from podium.benchmarks.gcd_accuracy import folder, task
+from podium.contracts import Arrays, Instance, Recipe
+from podium.data.resolver import Resolver
+from podium.declarations import toml
+from podium.declarations.task import TaskSpec
+from podium.errors import InputError, MissingError
+from podium.features.vit import VisionTransformer
+from podium.seeding import generator
+
+SPEC = toml.load(Path(podium.benchmarks.gcd_accuracy.__path__[0]) / "task.toml", TaskSpec)
+BIRDS = ("crow", "finch", "gull", "owl", "wren")
+
+
+class FolderContext:
+    """What ``build`` is given, with the folders under PODIUM_DATA."""
+
+    def __init__(self, seed: int) -> None:
+        self.files = Resolver([])
+        self._seed = seed
+
+    def rng(self, name: str) -> np.random.Generator:
+        return generator(self._seed, name)
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with five classes of four small pictures and a tiny transformer."""
+    root = tmp_path / "data"
+    rng = np.random.default_rng(0)
+    for name in BIRDS:
+        place = root / "image_folder" / name
+        place.mkdir(parents=True)
+        for k in range(4):
+            pixels = rng.integers(0, 256, (20 + k, 24, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(place / f"{k}.png")
+    (root / "dino_vitb16").mkdir()
+    model = VisionTransformer(64, 2, 16, 2)
+    draws = torch.Generator().manual_seed(0)
+    for parameter in model.parameters():
+        parameter.data += torch.randn(parameter.shape, generator=draws) * 0.1
+    torch.save(model.state_dict(), root / "dino_vitb16" / "tiny.pth")
+    monkeypatch.setenv("PODIUM_DATA", str(root))
+    monkeypatch.setenv("PODIUM_CACHE", str(tmp_path / "cache"))
+    return root
+
+
+def made_folder(problem: str = "image-folder", seed: int = 0, **changes: Any) -> Instance:
+    params = {**SPEC.problem(problem).params, "size": 32, **changes}
+    recipe = Recipe("gcd_accuracy", problem, "full", params, seed)
+    return task.build(recipe, FolderContext(seed))
+
+
+def split_file(data: Path, content: Any) -> Path:
+    path = data / "image_folder" / "split.json"
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def test_without_a_split_the_first_half_is_old(data: Path) -> None:
+    found = folder.read_set(data / "image_folder")
+    assert (found.classes, found.old) == (list(BIRDS), 2)
+    assert found.labels.tolist() == [k for k in range(5) for _ in range(4)]
+    assert [f"{f.parent.name}/{f.name}" for f in found.files[:5]] == [
+        *(f"crow/{k}.png" for k in range(4)),
+        "finch/0.png",
+    ]
+    assert folder.read_set(data / "image_folder", old=4).old == 4
+
+
+@pytest.mark.parametrize(
+    "split",
+    [
+        {"known_classes": ["wren", "gull"], "unknown_classes": ["owl", "crow"]},
+        {"known_classes": [4, 2], "unknown_classes": {"Easy": [3], "Hard": [0]}, "pairs": {}},
+    ],
+)
+def test_a_split_names_or_numbers_its_classes(data: Path, split: dict[str, Any]) -> None:
+    split_file(data, split)
+    found = folder.read_set(data / "image_folder", split=True)
+    assert (found.classes, found.old) == (["gull", "wren", "crow", "owl"], 2)
+    assert [f.parent.name for f in found.files[::4]] == found.classes
+    assert found.labels.max() == 3
+
+
+def test_without_unknown_classes_all_others_are_new(data: Path) -> None:
+    split_file(data, {"known_classes": ["owl"]})
+    found = folder.read_set(data / "image_folder")
+    assert (found.classes, found.old) == (["owl", "crow", "finch", "gull", "wren"], 1)
+
+
+@pytest.mark.parametrize(
+    ("split", "message"),
+    [
+        ("no json", "not a split"),
+        ({"unknown_classes": [1]}, "known_classes"),
+        ({"known_classes": ["dodo"]}, "dodo"),
+        ({"known_classes": [5]}, "0 to 4"),
+        ({"known_classes": [-1]}, "0 to 4"),
+        ({"known_classes": [0, 0]}, "more than once: crow"),
+        ({"known_classes": [0], "unknown_classes": ["crow"]}, "more than once: crow"),
+        ({"known_classes": []}, "0 old"),
+        ({"known_classes": [0], "unknown_classes": []}, "0 new"),
+    ],
+)
+def test_a_split_that_does_not_fit_is_named(data: Path, split: Any, message: str) -> None:
+    split_file(data, split)
+    with pytest.raises(InputError, match=message) as caught:
+        folder.read_set(data / "image_folder")
+    assert "split.json" in str(caught.value)
+
+
+def test_a_set_that_needs_a_split_is_skipped_without(data: Path) -> None:
+    with pytest.raises(MissingError, match="Semantic Shift Benchmark"):
+        folder.read_set(data / "image_folder", split=True)
+
+
+def test_what_is_no_picture_of_a_class_is_named(data: Path) -> None:
+    place = data / "image_folder"
+    (place / "crow" / "notes.txt").write_text("")
+    (place / "loose.png").write_text("")
+    (place / ".DS_Store").write_text("")
+    (place / "crow" / ".hidden").write_text("")
+    (place / "empty").mkdir()
+    with pytest.raises(InputError, match=r"crow/notes\.txt, loose\.png$|crow/notes\.txt, loose"):
+        folder.read_set(place)
+    (place / "crow" / "notes.txt").unlink()
+    (place / "loose.png").unlink()
+    assert folder.read_set(place).classes == list(BIRDS)
+
+
+def test_one_class_is_not_enough(tmp_path: Path) -> None:
+    (tmp_path / "only").mkdir()
+    (tmp_path / "only" / "a.png").write_bytes(b"")
+    with pytest.raises(InputError, match="two classes at least"):
+        folder.read_set(tmp_path)
+
+
+@pytest.mark.usefixtures("data")
+def test_a_folder_as_a_problem() -> None:
+    built = made_folder()
+    public = built.public
+    assert public["labelled_tokens"].shape == (4, 4, 64)
+    assert public["labelled_class_tokens"].shape == (4, 64)
+    assert public["unlabelled_tokens"].shape == (16, 4, 64)
+    assert public["unlabelled_class_tokens"].dtype == np.float32
+    assert public["grid"].tolist() == [2, 2]
+    assert public["classes"].tolist() == [5]
+    assert np.bincount(public["labels"]).tolist() == [2, 2]
+    assert np.bincount(built.hidden["truth"]).tolist() == [2, 2, 4, 4, 4]
+    scores = task.score(
+        {"clusters": built.hidden["truth"]},
+        built,
+        Recipe("gcd_accuracy", "image-folder", "full", SPEC.problem("image-folder").params, 0),
+    )
+    assert scores["accuracy_all"] == scores["accuracy_old"] == scores["accuracy_new"] == 1.0
+    # Patch tokens and class token come from the same picture, whatever the order.
+    first, second = pairs_of(public), pairs_of(made_folder(seed=1).public)
+    shared = first.keys() & second.keys()
+    assert 8 < len(shared) < 16
+    assert all(first[t] == second[t] for t in shared)
+
+
+def pairs_of(public: Arrays) -> dict[bytes, bytes]:
+    rows = zip(public["unlabelled_tokens"], public["unlabelled_class_tokens"], strict=True)
+    return {patches.tobytes(): token.tobytes() for patches, token in rows}
+
+
+@pytest.mark.usefixtures("data")
+def test_pictures_and_weights_are_both_recorded() -> None:
+    context = FolderContext(0)
+    params = {**SPEC.problem("image-folder").params, "size": 32}
+    task.build(Recipe("gcd_accuracy", "image-folder", "full", params, 0), context)
+    assert [d.name for d in context.files.used] == ["image_folder/", "dino_vitb16/"]
+
+
+def test_what_is_missing_is_named(data: Path) -> None:
+    (data / "dino_vitb16" / "second.pth").write_bytes(b"")
+    with pytest.raises(InputError, match="one checkpoint"):
+        made_folder()
+    (data / "dino_vitb16" / "second.pth").unlink()
+    (data / "dino_vitb16" / "tiny.pth").unlink()
+    with pytest.raises(MissingError, match=r"\$PODIUM_DATA/dino_vitb16"):
+        made_folder()
+    with pytest.raises(MissingError, match=r"\$PODIUM_DATA/cub_200"):
+        made_folder("cub-200")
+
+
+@pytest.mark.usefixtures("data")
+def test_declared_numbers_of_classes_are_checked() -> None:
+    with pytest.raises(InputError, match="5 classes, 2 of them old"):
+        made_folder(classes=6)
+    with pytest.raises(InputError, match="100 classes, 80 of them old"):
+        made_folder("cifar-100", folder="image_folder")
+    assert made_folder(classes=5, old=3).public["labels"].max() == 2
+
+
+def test_a_damaged_picture_is_named(data: Path) -> None:
+    (data / "image_folder" / "owl" / "2.png").write_bytes(b"\x89PNG")
+    with pytest.raises(InputError, match=r"owl/2\.png: this picture cannot be read"):
+        made_folder()
