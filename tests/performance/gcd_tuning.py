@@ -36,8 +36,8 @@ from podium.seeding import generator
 TASK = "gcd_accuracy"
 PROBLEMS = ("parts-composition", "digits")
 SEEDS = (1000, 1001)
-RATES = (0.001, 0.003, 0.01)
-KEPT = (0.75, 0.5)
+RATES = (0.003, 0.01, 0.03)
+KEPT = (1.0, 0.75)
 ENTRIES = (
     "cpf_gcd",
     "simgcd",
@@ -140,7 +140,7 @@ def attempt(registry: Registry, entry: str, pseudo: Pseudo, seed: int, **config:
 
 def chosen(trials: list[Trial]) -> tuple[float, float]:
     """Return the learning rate and the share kept that the rule picks."""
-    settings = sorted({(t.learning_rate, -t.keep) for t in trials})
+    settings = [(rate, -keep) for rate, keep in itertools.product(RATES, KEPT)]
     best = max(settings, key=lambda s: round(mean_accuracy(trials, s[0], -s[1]), 6))
     return best[0], -best[1]
 
