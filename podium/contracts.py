@@ -92,10 +92,11 @@ class Files(Protocol):
         """Return the verified local path of the declared file ``name``."""
         ...
 
-    def folder(self, name: str) -> Path:
+    def folder(self, name: str, content: str = "your files") -> Path:
         """Return the folder ``name`` of the user's own, under ``PODIUM_DATA``.
 
         One digest of all its names and contents is recorded; nothing is declared or fetched.
+        ``content`` says what belongs there, for who has no such folder.
         """
         ...
 

@@ -96,13 +96,15 @@ class Emoji(_Counted, frozen=True, kw_only=True, tag="twemoji"):
 class Folder(_Params, frozen=True, kw_only=True, tag="folder"):
     """Pictures of the user's own in ``folder``, as tokens of a transformer.
 
-    ``weights`` is the folder with its checkpoint, ``size`` the pictures' side. ``classes`` and
-    ``old`` are checked unless they are 0; ``split``: whether ``split.json`` must be there.
+    ``weights`` is the folder with its checkpoint, ``size`` the pictures' side; squares of
+    ``pool`` x ``pool`` tokens are averaged. ``classes`` and ``old`` are checked unless they are 0;
+    ``split``: whether ``split.json`` must be there.
     """
 
     folder: str
     weights: str
     size: int
+    pool: int = 1
     classes: int = 0
     old: int = 0
     split: bool = False
@@ -339,8 +341,8 @@ def _patched(
 
 
 def _folder(params: Folder, context: BuildContext) -> Source:
-    place = context.files.folder(params.folder)
-    weights = folder.read_weights(context.files.folder(params.weights))
+    place = context.files.folder(params.folder, folder.PICTURES)
+    weights = folder.read_weights(context.files.folder(params.weights, folder.CHECKPOINT))
     found = folder.read_set(place, old=params.old or None, split=params.split)
     counts = len(found.classes), found.old
     wanted = params.classes or counts[0], params.old or counts[1]
@@ -351,7 +353,9 @@ def _folder(params: Folder, context: BuildContext) -> Source:
             expected=f"{wanted[0]} classes, {wanted[1]} of them old",
             found=f"{counts[0]} classes, {counts[1]} of them old",
         )
-    tokens, classes = folder.transformer_tokens(params.folder, found.files, weights, params.size)
+    tokens, classes = folder.transformer_tokens(
+        params.folder, found.files, weights, size=params.size, pool=params.pool
+    )
     side = math.isqrt(tokens.shape[1])
     return Source(
         found.labels,

@@ -67,7 +67,7 @@ class Resolver:
         self._used[name] = DataDigest(name=name, sha256=sha256_of(path))
         return path
 
-    def folder(self, name: str) -> Path:
+    def folder(self, name: str, content: str = "your files") -> Path:
         """Return the user's own folder ``name`` under ``PODIUM_DATA``, and record its digest.
 
         The digest is the SHA-256 of a line for each file in it, at any depth, sorted by name: its
@@ -88,9 +88,9 @@ class Resolver:
                 found = f"no file in {path}" if path.is_dir() else f"no folder {path}"
             raise MissingError(
                 f"the folder {name!r} of your own cannot be found",
-                expected=f"your files in $PODIUM_DATA/{name}",
+                expected=f"{content} in $PODIUM_DATA/{name}",
                 found=found,
-                fix=f"put them into $PODIUM_DATA/{name} (any folder named by PODIUM_DATA)",
+                fix=f"put {content} into $PODIUM_DATA/{name} (any folder named by PODIUM_DATA)",
             )
         lines = "".join(f"{sha256_of(path / file)}  {file}\n" for file in files)
         digest = hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()

@@ -187,6 +187,18 @@ def test_pictures_and_weights_are_both_recorded() -> None:
     assert [d.name for d in context.files.used] == ["image_folder/", "dino_vitb16/"]
 
 
+@pytest.mark.usefixtures("data")
+def test_squares_of_tokens_are_averaged() -> None:
+    whole, pooled = made_folder().public, made_folder(pool=2).public
+    assert pooled["unlabelled_tokens"].shape == (16, 1, 64)
+    assert pooled["grid"].tolist() == [1, 1]
+    mean = whole["unlabelled_tokens"].mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(pooled["unlabelled_tokens"], mean, atol=4e-3)
+    for pool in (0, 3):
+        with pytest.raises(InputError, match="a divisor of 2"):
+            made_folder(pool=pool)
+
+
 def test_what_is_missing_is_named(data: Path) -> None:
     (data / "dino_vitb16" / "second.pth").write_bytes(b"")
     with pytest.raises(InputError, match="one checkpoint"):

@@ -129,8 +129,8 @@ def test_every_name_and_content_of_a_folder_counts(tmp_path: Path) -> None:
 def test_a_folder_that_is_not_there_says_where_to_put_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(MissingError, match=r"put them into \$PODIUM_DATA/birds") as caught:
-        Resolver([]).folder("birds")
+    with pytest.raises(MissingError, match=r"put pictures into \$PODIUM_DATA/birds") as caught:
+        Resolver([]).folder("birds", "pictures")
     assert "no folder" in str(caught.value)
     (tmp_path / "data" / "birds").mkdir()
     with pytest.raises(MissingError, match="no file in"):
