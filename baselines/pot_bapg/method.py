@@ -15,7 +15,7 @@ def run(
     start: Literal["uniform", "degree"] = "uniform",
     graph_epsilon: float = 0.02,
     graph_iter: int = 1000,
-    cloud_epsilon: float = 0.01,
+    cloud_epsilon: float = 0.03,
     cloud_iter: int = 200,
 ) -> Prediction:
     """Take alternating steps for rows and columns, on graphs normalised by degree.
