@@ -1,22 +1,18 @@
-"""A folder of pictures of the user's own: a folder for each class, tokens by a transformer."""
+"""A folder of pictures of the user's own: a folder for each class."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from podium.data.derived import derived_arrays
 from podium.errors import InputError, MissingError
 
 Ints = npt.NDArray[np.int64]
-Halves = npt.NDArray[np.float16]
 
 SPLIT = "split.json"
 """Name of the file beside the classes that says which of them are old."""
@@ -26,8 +22,6 @@ CHECKPOINT = "DINO's checkpoint dino_vitbase16_pretrain.pth"
 """What belongs into the two folders, for people."""
 
 _SHOWN = 5
-_STEPS = 20
-_BATCH = 16
 
 
 class Split(msgspec.Struct, frozen=True):
@@ -191,73 +185,3 @@ def read_weights(folder: Path) -> Path:
             found=_few([path.name for path in found]) or "none",
         )
     return found[0]
-
-
-def transformer_tokens(
-    name: str, files: Sequence[Path], weights: Path, *, size: int, pool: int
-) -> tuple[Halves, Halves]:
-    """Return patch tokens and class tokens of pictures, kept in the cache in half precision.
-
-    They are computed on a GPU where there is one: a minute or so for 6,000 pictures with a
-    ViT-B/16, where a core of a processor takes half an hour and more.
-
-    Args:
-        name: the folder's name, also in the cache.
-        files: the pictures.
-        weights: the transformer's checkpoint.
-        size: height and width the pictures are resized to.
-        pool: squares of ``pool`` x ``pool`` patch tokens are averaged, to save memory.
-
-    Returns:
-        float16 [samples, rows * columns, dimension] and [samples, dimension].
-
-    Raises:
-        InputError: a picture that cannot be read, a bad checkpoint or size, or squares that do not
-            fill the rows of tokens.
-    """
-    from podium.features import extractor, pictures, resize, vit
-
-    def compute() -> dict[str, npt.NDArray[Any]]:
-        import torch
-
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        network = vit.VitTokens(weights, size=size, device=device, batch=_BATCH)
-        side = pooled_side(network.grid, pool)
-        patches = np.empty((len(files), side**2, network.dimension), dtype=np.float16)
-        classes = np.empty((len(files), network.dimension), dtype=np.float16)
-        told = 0
-        for part in extractor.slices(len(files), _BATCH):
-            read = [resize.resized(pictures.read_picture(f)[None], size) for f in files[part]]
-            [(_, tokens)] = network.tokens(np.concatenate(read))
-            squares = tokens.patches.reshape(-1, side, pool, side, pool, network.dimension)
-            patches[part] = squares.mean(axis=(2, 4)).reshape(len(read), -1, network.dimension)
-            classes[part] = tokens.classes
-            if part.stop * _STEPS // len(files) > told:
-                told = part.stop * _STEPS // len(files)
-                print(f"{name}: {part.stop} of {len(files)} pictures", file=sys.stderr, flush=True)
-        return {"patches": patches, "classes": classes}
-
-    found = derived_arrays(
-        name,
-        compute,
-        sources=[weights, *files],
-        code=[extractor, pictures, resize, vit, sys.modules[__name__]],
-        parameters={"size": size, "pool": pool},
-    )
-    return found["patches"], found["classes"]
-
-
-def pooled_side(grid: int, pool: int) -> int:
-    """Return the rows of tokens that are left of ``grid``.
-
-    Raises:
-        InputError: squares that do not fill the rows.
-    """
-    if pool < 1 or grid % pool:
-        raise InputError(
-            "squares must fill the rows of tokens",
-            where="pool",
-            expected=f"a divisor of {grid}",
-            found=str(pool),
-        )
-    return grid // pool

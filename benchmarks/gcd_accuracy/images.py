@@ -1,9 +1,10 @@
-"""Readers of two sets of grey pictures: MNIST's five thousand, and Fashion-MNIST."""
+"""Readers of published sets of pictures: MNIST's five thousand, Fashion-MNIST, CIFAR-100."""
 
 from __future__ import annotations
 
 import gzip
 import math
+import tarfile
 import zlib
 from pathlib import Path
 
@@ -17,6 +18,9 @@ Ints = npt.NDArray[np.int64]
 
 _SIDE = 28
 _HEADER = 4
+_CIFAR_SIDE = 32
+_CIFAR_ROW = 2 + 3 * _CIFAR_SIDE * _CIFAR_SIDE
+_CIFAR_TRAIN = "cifar-100-binary/train.bin"
 _SIZE_LIMIT = 1 << 30
 
 
@@ -99,3 +103,38 @@ def read_idx(file: Path) -> Pixels:
             found=f"{len(values)} or more" if len(values) > size else f"{len(values)}",
         )
     return np.frombuffer(values, dtype=np.uint8).reshape(lengths)
+
+
+def read_cifar100(archive: Path) -> tuple[Pixels, Ints]:
+    """Read the training pictures and fine classes of CIFAR-100 from its authors' binary archive.
+
+    A picture is a row of 3074 bytes: its coarse class, its fine class, and the planes of red,
+    green and blue, 32 rows of 32 each.
+
+    Returns:
+        Pixels uint8 [samples, 32, 32, 3] and classes int64 [samples], 0 to 99.
+
+    Raises:
+        InputError: the file is no such archive.
+    """
+    try:
+        with tarfile.open(archive, "r:gz") as bundle:
+            stream = bundle.extractfile(_CIFAR_TRAIN)
+            content = b"" if stream is None else stream.read()
+    except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:
+        raise InputError(
+            "not the archive of CIFAR-100",
+            where=str(archive),
+            expected=f"a gzipped tar file with {_CIFAR_TRAIN}",
+            found=str(error),
+        ) from error
+    if not content or len(content) % _CIFAR_ROW:
+        raise InputError(
+            "not the pictures of CIFAR-100",
+            where=str(archive),
+            expected=f"rows of {_CIFAR_ROW} bytes",
+            found=f"{len(content)} bytes",
+        )
+    rows = np.frombuffer(content, dtype=np.uint8).reshape(-1, _CIFAR_ROW)
+    planes = rows[:, 2:].reshape(-1, 3, _CIFAR_SIDE, _CIFAR_SIDE)
+    return planes.transpose(0, 2, 3, 1), rows[:, 1].astype(np.int64)

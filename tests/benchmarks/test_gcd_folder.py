@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,11 @@ import torch
 from PIL import Image
 
 import podium.benchmarks.gcd_accuracy
-from podium.benchmarks.gcd_accuracy import folder, task
+from podium.benchmarks.gcd_accuracy import folder, images, task
 from podium.contracts import Arrays, Instance, Recipe
-from podium.data.resolver import Resolver
+from podium.data.resolver import Resolver, sha256_of
 from podium.declarations import toml
-from podium.declarations.task import TaskSpec
+from podium.declarations.task import FileSpec, TaskSpec
 from podium.errors import InputError, MissingError
 from podium.features.vit import VisionTransformer
 from podium.seeding import generator
@@ -26,10 +28,10 @@ BIRDS = ("crow", "finch", "gull", "owl", "wren")
 
 
 class FolderContext:
-    """What ``build`` is given, with the folders under PODIUM_DATA."""
+    """What ``build`` is given, with the folders under PODIUM_DATA and other files."""
 
-    def __init__(self, seed: int) -> None:
-        self.files = Resolver([])
+    def __init__(self, seed: int, files: tuple[FileSpec, ...] = ()) -> None:
+        self.files = Resolver(files)
         self._seed = seed
 
     def rng(self, name: str) -> np.random.Generator:
@@ -211,12 +213,13 @@ def test_what_is_missing_is_named(data: Path) -> None:
         made_folder("cub-200")
 
 
-@pytest.mark.usefixtures("data")
-def test_declared_numbers_of_classes_are_checked() -> None:
+def test_declared_numbers_of_classes_are_checked(data: Path) -> None:
     with pytest.raises(InputError, match="5 classes, 2 of them old"):
         made_folder(classes=6)
-    with pytest.raises(InputError, match="100 classes, 80 of them old"):
-        made_folder("cifar-100", folder="image_folder")
+    split_file(data, {"known_classes": [0]})
+    with pytest.raises(InputError, match="200 classes, 100 of them old"):
+        made_folder("cub-200", folder="image_folder")
+    (data / "image_folder" / "split.json").unlink()
     assert made_folder(classes=5, old=3).public["labels"].max() == 2
 
 
@@ -224,3 +227,52 @@ def test_a_damaged_picture_is_named(data: Path) -> None:
     (data / "image_folder" / "owl" / "2.png").write_bytes(b"\x89PNG")
     with pytest.raises(InputError, match=r"owl/2\.png: this picture cannot be read"):
         made_folder()
+
+
+def cifar_archive(path: Path, rows: list[bytes], member: str = "train.bin") -> Path:
+    content = b"".join(rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tarfile.open(path, "w:gz") as bundle:
+        info = tarfile.TarInfo(f"cifar-100-binary/{member}")
+        info.size = len(content)
+        bundle.addfile(info, io.BytesIO(content))
+    return path
+
+
+def cifar_row(fine: int, red: int, seed: int = 0) -> bytes:
+    blue = np.random.default_rng(seed).integers(0, 256, 1024, dtype=np.uint8).tobytes()
+    return bytes([7, fine]) + bytes([red]) * 1024 + bytes(1024) + blue
+
+
+def test_cifar_rows(tmp_path: Path) -> None:
+    rows = [cifar_row(99, 200), cifar_row(0, 3)]
+    pixels, labels = images.read_cifar100(cifar_archive(tmp_path / "a.tar.gz", rows))
+    assert labels.tolist() == [99, 0]
+    assert pixels.shape == (2, 32, 32, 3)
+    assert (pixels[0, ..., 0] == 200).all()
+    assert (pixels[..., 1] == 0).all()
+    assert pixels[0, 0, :, 2].tobytes() == rows[0][2 + 2048 : 2 + 2048 + 32]
+
+
+def test_what_is_no_cifar_archive_is_named(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("no archive")
+    with pytest.raises(InputError, match="not the archive"):
+        images.read_cifar100(tmp_path / "text")
+    with pytest.raises(InputError, match=r"train\.bin"):
+        images.read_cifar100(cifar_archive(tmp_path / "a", [cifar_row(1, 1)], "test.bin"))
+    for rows in ([], [cifar_row(1, 1)[:-1]]):
+        with pytest.raises(InputError, match="rows of 3074 bytes"):
+            images.read_cifar100(cifar_archive(tmp_path / "b", rows))
+
+
+def test_cifar_as_a_problem(data: Path) -> None:
+    rows = [cifar_row(k, 60 * k, seed=n) for k in range(4) for n in range(3)]
+    path = cifar_archive(data / "cifar_100" / "cifar-100-binary.tar.gz", rows)
+    spec = FileSpec(name="cifar_100/cifar-100-binary.tar.gz", sha256=sha256_of(path))
+    params = {**SPEC.problem("cifar-100").params, "size": 32, "classes": 4, "old": 2}
+    context = FolderContext(0, (spec,))
+    built = task.build(Recipe("gcd_accuracy", "cifar-100", "full", params, 0), context)
+    assert built.public["unlabelled_tokens"].shape == (8, 1, 64)
+    assert built.public["unlabelled_class_tokens"].shape == (8, 64)
+    assert np.bincount(built.hidden["truth"]).tolist() == [1, 1, 3, 3]
+    assert [d.name for d in context.files.used] == [spec.name, "dino_vitb16/"]

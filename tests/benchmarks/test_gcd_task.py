@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from podium.benchmarks import gcd_accuracy
 from podium.benchmarks.gcd_accuracy import task
+from podium.benchmarks.gcd_accuracy.params import read_params
 from podium.contracts import Array, Instance, InvalidPredictionError, Recipe, Undefined
 from podium.data.resolver import Resolver
 from podium.declarations import toml
@@ -60,7 +61,7 @@ def mean_tokens(instance: Instance) -> dict[str, Array]:
 
 @pytest.mark.parametrize("problem", [p.id for p in SPEC.problems])
 def test_every_problem_has_parameters_that_can_be_read(problem: str) -> None:
-    assert task.read_params(recipe_of(problem)).labelled == 0.5
+    assert read_params(recipe_of(problem)).labelled == 0.5
     # Half of the classes are old, as in the papers; of CIFAR-100 it is 80.
     declared = SPEC.problem(problem).params
     if "classes" in declared and problem != "cifar-100":
@@ -311,7 +312,7 @@ def test_scoring_changes_nothing() -> None:
 )
 def test_bad_parameters_are_named(change: dict[str, Any], named: str) -> None:
     with pytest.raises(InputError, match=named) as caught:
-        task.read_params(recipe_of("digits-smoke", **change))
+        read_params(recipe_of("digits-smoke", **change))
     assert str(caught.value).startswith("gcd_accuracy/digits-smoke: ")
 
 
