@@ -36,8 +36,8 @@ def run(
     *,
     rank: int = 50,
     cost_rank: int = 50,
-    graph_scale: float = 3.0,
-    cloud_scale: float = 0.3,
+    graph_scale: float = 0.3,
+    cloud_scale: float = 0.1,
     max_iter: int = 1000,
 ) -> Prediction:
     r"""Find a plan :math:`Q\, \mathrm{diag}(1/g)\, R^\top` on costs cut to low rank.

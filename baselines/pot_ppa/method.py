@@ -13,7 +13,7 @@ def run(
     context: Context,
     *,
     start: Literal["uniform", "degree"] = "uniform",
-    graph_epsilon: float = 0.03,
+    graph_epsilon: float = 0.0075,
     cloud_epsilon: float = 1e-3,
     scalings: int = 10,
     max_iter: int = 300,

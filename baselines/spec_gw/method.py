@@ -37,7 +37,8 @@ def run(
     context: Context,
     *,
     start: Literal["uniform", "degree"] = "uniform",
-    time: float = 10.0,
+    graph_time: float = 10.0,
+    cloud_time: float = 20.0,
     max_iter: int = 1000,
 ) -> Prediction:
     """Run POT's conditional gradient on the heat kernels of both spaces.
@@ -46,7 +47,8 @@ def run(
         problem: the two spaces.
         context: what the engine gives.
         start: the first plan, the product of the weights or a soft match of the degrees.
-        time: of diffusion.
+        graph_time: of diffusion, for sparse costs.
+        cloud_time: of diffusion, for dense costs.
         max_iter: largest number of steps.
     """
     from podium.transport.pot import ot
@@ -54,6 +56,7 @@ def run(
     context.progress(0, 1, "conditional gradient on heat kernels")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)
+    time = graph_time if source.sparse else cloud_time
     plan = ot.gromov.gromov_wasserstein(
         heat_kernel(source, time),
         heat_kernel(target, time),
