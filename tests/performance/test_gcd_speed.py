@@ -21,7 +21,9 @@ from podium.nn.discovery.token_mlp import matched_token_mlp
 
 pytestmark = pytest.mark.performance
 
-BATCH, TOKENS, FEATURES, CLASSES = 128, 49, 64, 10
+BATCH, TOKENS, FEATURES, CLASSES = 128, 49, 32, 10
+"""The largest shapes of the small tier."""
+
 STEPS: int = inspect.signature(run).parameters["steps"].default
 
 Make = Callable[[torch.Generator], TokenRefiner | None]
@@ -62,7 +64,7 @@ def make_step(make: Make) -> Callable[[], None]:
     tokens = torch.randn(1000, TOKENS, FEATURES, generator=generator)
     labels = torch.arange(BATCH // 2) % 5
     optimiser = torch.optim.AdamW(host.parameters(), lr=1e-3, fused=True)
-    views = Views()
+    views = Views(keep=1.0)
 
     def step() -> None:
         index = torch.randint(1000, (BATCH,), generator=generator)
