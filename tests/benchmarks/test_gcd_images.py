@@ -269,6 +269,17 @@ def test_digits_and_emoji_as_problems(
     again = made("mnist5k", files, seed=1, classes=3, old=1, dimension=8)
     assert kept.stat().st_mtime_ns == before
     assert not np.array_equal(again.public["unlabelled_tokens"], tokens)
+    # Fewer components are the first of them, scaled anew.
+    fewer = made("mnist5k", files, classes=3, old=1, dimension=3).public["unlabelled_tokens"]
+    assert kept.stat().st_mtime_ns == before
+    ratio = tokens[..., :3] / fewer
+    np.testing.assert_allclose(ratio, ratio.flat[0], rtol=1e-3)
+    every = np.concatenate(
+        [fewer, made("mnist5k", files, classes=3, old=1, dimension=3).public["labelled_tokens"]]
+    )
+    assert np.square(every).sum(axis=2).mean() == pytest.approx(3.0, rel=1e-4)
+    with pytest.raises(InputError, match="1 to 64"):
+        made("mnist5k", files, classes=3, old=1, dimension=65)
 
     archive = write_archive(
         **{
