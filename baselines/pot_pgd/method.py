@@ -13,7 +13,7 @@ def run(
     context: Context,
     *,
     start: Literal["uniform", "degree"] = "uniform",
-    graph_epsilon: float = 0.2,
+    graph_epsilon: float = 0.4,
     cloud_epsilon: float = 1e-3,
     max_iter: int = 300,
 ) -> Prediction:
