@@ -271,6 +271,7 @@ def _trials(
 ) -> list[Trial]:
     trials = []
     # The first run loads what the entry imports inside its functions.
+    first = _small(next(iter(problems.values())))
     warm = False
     for problem_name, params in problems.items():
         for seed in seeds[:1] if params.get("nodes") == LARGE else seeds:
@@ -279,7 +280,7 @@ def _trials(
                 key = (entry, name, value, problem_name, seed)
                 if key not in known:
                     if not warm:
-                        attempt(entry, problem_of("warm", _small(params), seed), seed, config)
+                        attempt(entry, problem_of("warm", first, seed), seed, config)
                         warm = True
                     share, seconds = attempt(entry, problem, seed, config)
                     known[key] = Trial(*key, share, seconds)

@@ -97,6 +97,9 @@ def test_localisation_pays_where_few_rows_move_and_costs_nothing_elsewhere() -> 
         if few:
             every = [step.cpu_seconds for step in full.trace]
             late.append(float(np.mean(every) / np.mean(few)))
+            print(
+                f"{family}: a late step is {late[-1]:.1f} times faster, all {totals[-1]:.2f} times"
+            )
     assert max(lost) <= 1e-2
     assert geometric_mean(totals) >= 1 / 1.1
     assert late
