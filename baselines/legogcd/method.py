@@ -11,7 +11,8 @@ def run(
     problem: Problem,
     context: Context,
     *,
-    steps: int = 500,
+    epochs: int = 100,
+    steps: int = 1000,
     batch: int = 128,
     learning_rate: float = 0.03,
     weight_decay: float = 0.01,
@@ -23,6 +24,7 @@ def run(
 ) -> Prediction:
     """Train the classifier of ``simgcd``, holding on to what is known of the old classes."""
     settings = Settings(
+        epochs=epochs,
         steps=steps,
         batch=batch,
         learning_rate=learning_rate,

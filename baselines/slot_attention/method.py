@@ -16,7 +16,8 @@ def run(
     *,
     slots: int = 16,
     iterations: int = 3,
-    steps: int = 500,
+    epochs: int = 100,
+    steps: int = 1000,
     batch: int = 128,
     learning_rate: float = 0.01,
     weight_decay: float = 0.01,
@@ -30,6 +31,7 @@ def run(
     check_whole("slots", slots, 1)
     check_whole("iterations", iterations, 1)
     settings = Settings(
+        epochs=epochs,
         steps=steps,
         batch=batch,
         learning_rate=learning_rate,

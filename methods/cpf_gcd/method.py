@@ -22,8 +22,9 @@ def run(
     prior: bool = True,
     data: bool = True,
     weights: bool = True,
-    restarts: int = 10,
-    steps: int = 500,
+    restarts: int = 30,
+    epochs: int = 100,
+    steps: int = 1000,
     batch: int = 128,
     learning_rate: float = 0.01,
     weight_decay: float = 0.01,
@@ -43,6 +44,7 @@ def run(
     for name, value in (("primitives", primitives), ("heads", heads), ("restarts", restarts)):
         check_whole(name, value, 1)
     settings = Settings(
+        epochs=epochs,
         steps=steps,
         batch=batch,
         learning_rate=learning_rate,

@@ -234,7 +234,7 @@ def test_features_without_a_direction_are_undefined() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({0: 400}, r"clusters must lie in \[0, 400\), the number of samples; found 400 in row 0$"),
+        ({0: 200}, r"clusters must lie in \[0, 200\), the number of samples; found 200 in row 0$"),
         ({3: -1, 9: 2**62}, r"found -1 in row 3, 4611686018427387904 in row 9$"),
         (dict.fromkeys(range(10, 17), 999), r"999 in row 10, .* 999 in row 14 and 2 more$"),
     ],
@@ -259,24 +259,24 @@ def test_one_of_the_two_feature_arrays_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"clusters": np.zeros(299, dtype=np.int64)}, "clusters: length 299 along axis 0"),
-        ({"clusters": np.zeros(300)}, "clusters: dtype float64, expected int64"),
-        ({"clusters": np.full(300, -2)}, "clusters: 300 values outside"),
+        ({"clusters": np.zeros(149, dtype=np.int64)}, "clusters: length 149 along axis 0"),
+        ({"clusters": np.zeros(150)}, "clusters: dtype float64, expected int64"),
+        ({"clusters": np.full(150, -2)}, "clusters: 150 values outside"),
         ({}, "clusters: missing"),
         (
             {
-                "clusters": np.zeros(300, dtype=np.int64),
-                "labelled_features": np.zeros((100, 3), dtype=np.float32),
-                "unlabelled_features": np.zeros((300, 4), dtype=np.float32),
+                "clusters": np.zeros(150, dtype=np.int64),
+                "labelled_features": np.zeros((50, 3), dtype=np.float32),
+                "unlabelled_features": np.zeros((150, 4), dtype=np.float32),
             },
             "unlabelled_features: length 4 along axis 1, expected dimension = 3",
         ),
         (
             {
-                "clusters": np.zeros(300, dtype=np.int64),
-                "labelled_features": np.full((100, 3), np.nan, dtype=np.float32),
+                "clusters": np.zeros(150, dtype=np.int64),
+                "labelled_features": np.full((50, 3), np.nan, dtype=np.float32),
             },
-            "labelled_features: 300 values are not finite",
+            "labelled_features: 150 values are not finite",
         ),
     ],
 )

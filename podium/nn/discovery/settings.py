@@ -13,12 +13,14 @@ from podium.nn.discovery.augment import Views
 class Settings:
     """Configuration of a training.
 
-    ``steps`` and ``batch``: half of each batch is labelled. ``learning_rate`` and ``weight_decay``:
-    of AdamW; the rate falls along half a cosine. ``entropy_weight``: of the entropy of the mean
-    prediction. ``width``: hidden units of encoder and projector. ``keep``, ``noise``, ``dropout``:
+    ``epochs``: passes over the unlabelled samples, but no more than ``steps`` steps. ``batch``:
+    half of it is labelled. ``learning_rate`` and ``weight_decay``: of AdamW; the rate falls along
+    half a cosine. ``entropy_weight``: of the entropy of the mean prediction. ``width``: hidden
+    units of encoder and projector. ``keep``, ``noise``, ``dropout``:
     see ``Views``.
     """
 
+    epochs: int
     steps: int
     batch: int
     learning_rate: float
@@ -31,7 +33,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         """Refuse values without a meaning, naming the argument."""
-        for name, least in {"steps": 1, "batch": 2, "width": 1}.items():
+        for name, least in {"epochs": 1, "steps": 1, "batch": 2, "width": 1}.items():
             check_whole(name, getattr(self, name), least)
         for name in ("learning_rate", "keep"):
             if not (_number(getattr(self, name)) and getattr(self, name) > 0):
@@ -43,6 +45,10 @@ class Settings:
             raise _bad("keep", self.keep, "a share of at most 1")
         if self.dropout >= 1:
             raise _bad("dropout", self.dropout, "a chance below 1")
+
+    def length(self, unlabelled: int) -> int:
+        """Return the number of steps on a problem with so many unlabelled samples."""
+        return min(self.steps, math.ceil(self.epochs * unlabelled / (self.batch - self.batch // 2)))
 
     @property
     def views(self) -> Views:

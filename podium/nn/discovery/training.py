@@ -33,11 +33,11 @@ def batches(data: TokenData, settings: Settings, generator: torch.Generator) -> 
     SimGCD draws labelled and unlabelled samples with equal weight; here both halves have a fixed
     size, so that every step has the same shapes.
     """
-    labelled, samples = data.labelled, len(data.tokens)
+    labelled, unlabelled = data.labelled, len(data.tokens) - data.labelled
     half = settings.batch // 2
-    rest = settings.batch - half
-    known = shuffled(settings.steps * half, labelled, generator).view(settings.steps, half)
-    free = shuffled(settings.steps * rest, samples - labelled, generator).view(settings.steps, rest)
+    rest, steps = settings.batch - half, settings.length(unlabelled)
+    known = shuffled(steps * half, labelled, generator).view(steps, half)
+    free = shuffled(steps * rest, unlabelled, generator).view(steps, rest)
     return torch.cat([known, free + labelled], dim=1)
 
 
@@ -62,8 +62,9 @@ def train(host: Host, data: TokenData, settings: Settings, context: Context) -> 
         weight_decay=settings.weight_decay,
         fused=True,
     )
-    for step in range(settings.steps):
-        done = step / settings.steps
+    steps = len(step_batches)
+    for step in range(steps):
+        done = step / steps
         rate = LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * done))
         for group in optimiser.param_groups:
             group["lr"] = settings.learning_rate * rate
@@ -74,8 +75,8 @@ def train(host: Host, data: TokenData, settings: Settings, context: Context) -> 
         optimiser.zero_grad()
         torch.autograd.backward(loss)
         optimiser.step()
-        if step % LOG_EVERY == 0 or step == settings.steps - 1:
-            _report(step, settings.steps, loss, parts, context)
+        if step % LOG_EVERY == 0 or step == steps - 1:
+            _report(step, steps, loss, parts, context)
 
 
 def _report(

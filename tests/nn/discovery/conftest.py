@@ -11,6 +11,7 @@ from podium.contracts import Problem
 from podium.nn.discovery.settings import Settings
 
 SETTINGS = Settings(
+    epochs=1_000_000,
     steps=100,
     batch=32,
     learning_rate=0.03,

@@ -111,6 +111,16 @@ def test_batches_are_half_labelled(toy_problem: MakeProblem, make_settings: Make
     assert int(drawn.max()) < len(data.tokens)
 
 
+def test_a_training_lasts_so_many_epochs_but_no_more_than_its_steps(
+    make_settings: MakeSettings,
+) -> None:
+    settings = make_settings(epochs=10, steps=40, batch=9)
+    assert settings.length(unlabelled=10) == 20  # 5 unlabelled samples a step
+    assert settings.length(unlabelled=11) == 22
+    assert settings.length(unlabelled=1) == 2
+    assert settings.length(unlabelled=1000) == 40
+
+
 def test_tokens_are_on_one_scale_and_distances_keep_their_ratios(
     toy_problem: MakeProblem,
 ) -> None:
@@ -257,6 +267,7 @@ def test_a_training_that_diverges_says_so(
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("epochs", 0),
         ("steps", 0),
         ("batch", 1),
         ("batch", True),
