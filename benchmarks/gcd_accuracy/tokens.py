@@ -33,7 +33,8 @@ class TransformerTokens(NamedTuple):
     ``patches``: float16 [samples, rows * columns, dimension]; ``classes``: float16 [samples,
     dimension]; ``entering``: float16 [samples, 1 + rows * columns, dimension], what enters the
     last block, the class token first; ``block``: float32, its weights in the order of
-    ``podium.features.vit.LastBlock``. The last two are None where they are not wanted. ``heads``: of its attention.
+    ``podium.features.vit.LastBlock``. These two are None where they are not wanted. ``heads``: of
+    the block's attention.
     """
 
     patches: Halves

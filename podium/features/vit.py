@@ -103,6 +103,7 @@ class Block(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
+        """Tokens [n, token, dimension] to the same shape."""
         heads = self.attn["qkv"](self.norm1(x)).unflatten(2, (3, -1, HEAD))
         q, k, v = heads.permute(2, 0, 3, 1, 4)
         mixed = scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)

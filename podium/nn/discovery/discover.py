@@ -93,8 +93,9 @@ def discover_by_kmeans(
 ) -> Prediction:
     """Train a module by contrast alone and group its refined means by semi-supervised k-means.
 
-    That host has nothing to train of its own but the backbone's last block, where it is given: with a module that changes nothing this is
-    semi-supervised k-means on the mean of the tokens, rows of length 1.
+    That host has nothing to train of its own but the backbone's last block, where it is given: on
+    frozen tokens, with a module that changes nothing, this is semi-supervised k-means on the mean
+    of the tokens, rows of length 1.
 
     Args:
         problem: labelled and unlabelled tokens.

@@ -15,10 +15,9 @@ class Settings:
 
     ``epochs``: passes over the unlabelled samples, but no more than ``steps`` steps. ``batch``:
     half of it is labelled. ``learning_rate`` and ``weight_decay``: of AdamW; the rate falls along
-    half a cosine. ``block_rate``: learning rate of the backbone's last block, where it is trained, as a
-    share of the others'. ``entropy_weight``: of the entropy of the mean prediction. ``width``: hidden
-    units of encoder and projector. ``keep``, ``noise``, ``dropout``:
-    see ``Views``.
+    half a cosine. ``entropy_weight``: of the entropy of the mean prediction. ``width``: hidden
+    units of encoder and projector. ``keep``, ``noise``, ``dropout``: see ``Views``. ``block_rate``:
+    learning rate of the backbone's last block, where it is trained, as a share of the others'.
     """
 
     epochs: int
