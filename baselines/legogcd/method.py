@@ -21,6 +21,7 @@ def run(
     keep: float = 0.75,
     noise: float = 0.1,
     dropout: float = 0.1,
+    block_rate: float = 0.1,
 ) -> Prediction:
     """Train the classifier of ``simgcd``, holding on to what is known of the old classes."""
     settings = Settings(
@@ -34,5 +35,6 @@ def run(
         keep=keep,
         noise=noise,
         dropout=dropout,
+        block_rate=block_rate,
     )
     return discover(problem, context, settings, lego=True)

@@ -26,6 +26,7 @@ def run(
     keep: float = 0.75,
     noise: float = 0.1,
     dropout: float = 0.1,
+    block_rate: float = 0.1,
 ) -> Prediction:
     """Train ``simgcd`` with tokens refined by slots that compete for them."""
     check_whole("slots", slots, 1)
@@ -41,6 +42,7 @@ def run(
         keep=keep,
         noise=noise,
         dropout=dropout,
+        block_rate=block_rate,
     )
 
     def refiner(features: int, generator: torch.Generator) -> SlotAttention:

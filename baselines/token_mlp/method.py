@@ -31,6 +31,7 @@ def run(
     keep: float = 1.0,
     noise: float = 0.1,
     dropout: float = 0.1,
+    block_rate: float = 0.1,
 ) -> Prediction:
     """Refine each token by itself, with the number of parameters that ``cpf_gcd`` has."""
     for name, value in (("primitives", primitives), ("heads", heads), ("restarts", restarts)):
@@ -46,6 +47,7 @@ def run(
         keep=keep,
         noise=noise,
         dropout=dropout,
+        block_rate=block_rate,
     )
 
     def refiner(features: int, generator: torch.Generator) -> TokenMLP:

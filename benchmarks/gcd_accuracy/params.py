@@ -72,6 +72,7 @@ class Cifar(Counted, frozen=True, kw_only=True, tag="cifar100"):
     weights: str
     size: int
     pool: int
+    last_block: bool = False
 
 
 class Folder(Params, frozen=True, kw_only=True, tag="folder"):
@@ -79,7 +80,8 @@ class Folder(Params, frozen=True, kw_only=True, tag="folder"):
 
     ``weights`` is the folder with its checkpoint, ``size`` the pictures' side; squares of
     ``pool`` x ``pool`` tokens are averaged. ``classes`` and ``old`` are checked unless they are 0;
-    ``split``: whether ``split.json`` must be there.
+    ``split``: whether ``split.json`` must be there. ``last_block``: whether the last block and the
+    tokens that enter it are given, so that it can be trained.
     """
 
     folder: str
@@ -89,6 +91,7 @@ class Folder(Params, frozen=True, kw_only=True, tag="folder"):
     classes: int = 0
     old: int = 0
     split: bool = False
+    last_block: bool = False
 
 
 AnyParams = Parts | Digits | Fashion | Mnist | Emoji | Cifar | Folder

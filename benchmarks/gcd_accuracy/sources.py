@@ -24,6 +24,7 @@ from podium.benchmarks.gcd_accuracy.params import (
 from podium.benchmarks.gcd_accuracy.tokens import (
     GRID,
     Halves,
+    TransformerTokens,
     mobilenet_tokens,
     transformer_tokens,
 )
@@ -52,6 +53,10 @@ class Source:
             function, so that large sets need not stand in memory twice.
         grid: rows and columns of the tokens; None for a set without order.
         class_tokens: given row numbers, the class tokens, float32 [rows, feature], if there are.
+        entering: given row numbers, the tokens that enter the backbone's last block, float16
+            [rows, 1 + patch, feature], if that is to be trained.
+        block: that block's weights, float32.
+        heads: of its attention.
     """
 
     labels: Ints
@@ -59,6 +64,9 @@ class Source:
     tokens: Callable[[Ints], Floats]
     grid: tuple[int, int] | None
     class_tokens: Callable[[Ints], Floats] | None = None
+    entering: Callable[[Ints], Halves] | None = None
+    block: Floats | None = None
+    heads: int = 0
 
 
 def read_source(params: AnyParams, context: BuildContext) -> Source:
@@ -177,8 +185,9 @@ def _cifar(params: Cifar, context: BuildContext) -> Source:
         reader=images,
         size=params.size,
         pool=params.pool,
+        last_block=params.last_block,
     )
-    return _transformed(labels, params.old, *tokens)
+    return _transformed(labels, params.old, tokens)
 
 
 def _folder(params: Folder, context: BuildContext) -> Source:
@@ -203,20 +212,25 @@ def _folder(params: Folder, context: BuildContext) -> Source:
         reader=folder,
         size=params.size,
         pool=params.pool,
+        last_block=params.last_block,
     )
-    return _transformed(found.labels, found.old, *tokens)
+    return _transformed(found.labels, found.old, tokens)
 
 
 def _checkpoint(params: Cifar | Folder, context: BuildContext) -> Path:
     return folder.read_weights(context.files.folder(params.weights, folder.CHECKPOINT))
 
 
-def _transformed(labels: Ints, old: int, patch_tokens: Halves, class_tokens: Halves) -> Source:
-    side = math.isqrt(patch_tokens.shape[1])
+def _transformed(labels: Ints, old: int, found: TransformerTokens) -> Source:
+    side = math.isqrt(found.patches.shape[1])
+    patches, classes, entering = found.patches, found.classes, found.entering
     return Source(
         labels,
         old,
-        lambda rows: patch_tokens[rows].astype(np.float32),
+        lambda rows: patches[rows].astype(np.float32),
         (side, side),
-        lambda rows: class_tokens[rows].astype(np.float32),
+        lambda rows: classes[rows].astype(np.float32),
+        None if entering is None else lambda rows: entering[rows],
+        found.block,
+        found.heads,
     )

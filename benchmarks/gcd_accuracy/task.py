@@ -57,6 +57,11 @@ def build(recipe: Recipe, context: BuildContext) -> Instance:
     if source.class_tokens is not None:
         public["labelled_class_tokens"] = source.class_tokens(chosen)
         public["unlabelled_class_tokens"] = source.class_tokens(rest)
+    if source.entering is not None and source.block is not None:
+        public["labelled_entering_tokens"] = source.entering(chosen)
+        public["unlabelled_entering_tokens"] = source.entering(rest)
+        public["block_weights"] = source.block
+        public["block_heads"] = np.array([source.heads], dtype=np.int64)
     return Instance(public=public, hidden={"truth": source.labels[rest]})
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,23 @@ GRID = 7
 _KEPT = 64
 _STEPS = 10
 _BATCH = 16
+
+
+class TransformerTokens(NamedTuple):
+    """Tokens of pictures from a transformer.
+
+    ``patches``: float16 [samples, rows * columns, dimension]; ``classes``: float16 [samples,
+    dimension]; ``entering``: float16 [samples, 1 + rows * columns, dimension], what enters the
+    last block, the class token first; ``block``: float32, its weights in the order of
+    ``podium.features.vit.LastBlock``. These two are None where they are not wanted. ``heads``: of
+    the block's attention.
+    """
+
+    patches: Halves
+    classes: Halves
+    entering: Halves | None
+    block: Floats | None
+    heads: int
 
 
 def mobilenet_tokens(name: str, pictures: Pixels, *, weights: Path, dimension: int) -> Floats:
@@ -87,7 +104,8 @@ def transformer_tokens(
     reader: ModuleType,
     size: int,
     pool: int,
-) -> tuple[Halves, Halves]:
+    last_block: bool = False,
+) -> TransformerTokens:
     """Return patch tokens and class tokens of pictures, kept in the cache in half precision.
 
     They are computed on a GPU where there is one: a minute or so for 6,000 pictures with a
@@ -102,9 +120,7 @@ def transformer_tokens(
         reader: the module that reads them.
         size: height and width the pictures are resized to.
         pool: squares of ``pool`` x ``pool`` patch tokens are averaged, to save memory.
-
-    Returns:
-        float16 [samples, rows * columns, dimension] and [samples, dimension].
+        last_block: whether the last block and the tokens that enter it are wanted too.
 
     Raises:
         InputError: a picture that cannot be read, a bad checkpoint or size, or squares that do not
@@ -120,22 +136,40 @@ def transformer_tokens(
         side, width = pooled_side(network.grid, pool), network.dimension
         patches = np.empty((count, side**2, width), dtype=np.float16)
         classes = np.empty((count, width), dtype=np.float16)
+        entering = np.empty((count if last_block else 0, 1 + side**2, width), dtype=np.float16)
+
+        def averaged(tokens: Floats) -> Floats:
+            squares = tokens.reshape(-1, side, pool, side, pool, width)
+            mean: Floats = squares.mean(axis=(2, 4)).reshape(len(tokens), -1, width)
+            return mean
+
         for part in _told(extractor.slices(count, _BATCH), count, name):
             images = [resize.resized(picture[None], size) for picture in read(part)]
             [(_, tokens)] = network.tokens(np.concatenate(images))
-            squares = tokens.patches.reshape(-1, side, pool, side, pool, width)
-            patches[part] = squares.mean(axis=(2, 4)).reshape(len(images), -1, width)
+            patches[part] = averaged(tokens.patches)
             classes[part] = tokens.classes
-        return {"patches": patches, "classes": classes}
+            if last_block:
+                entering[part, :1] = tokens.entering[:, :1]
+                entering[part, 1:] = averaged(tokens.entering[:, 1:])
+        found = {"patches": patches, "classes": classes}
+        if last_block:
+            return {**found, "entering": entering, "block": network.last_block()}
+        return found
 
     found = derived_arrays(
         name,
         compute,
         sources=[weights, *files],
         code=[extractor, pictures, resize, vit, reader],
-        parameters={"size": size, "pool": pool},
+        parameters={"size": size, "pool": pool, "last_block": last_block},
     )
-    return found["patches"], found["classes"]
+    return TransformerTokens(
+        found["patches"],
+        found["classes"],
+        found.get("entering"),
+        found.get("block"),
+        found["patches"].shape[-1] // vit.HEAD,
+    )
 
 
 def pooled_side(grid: int, pool: int) -> int:

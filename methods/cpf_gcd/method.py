@@ -33,6 +33,7 @@ def run(
     keep: float = 1.0,
     noise: float = 0.1,
     dropout: float = 0.1,
+    block_rate: float = 0.1,
 ) -> Prediction:
     """Refine tokens by primitives found in each sample, and group what comes out.
 
@@ -54,6 +55,7 @@ def run(
         keep=keep,
         noise=noise,
         dropout=dropout,
+        block_rate=block_rate,
     )
 
     def refiner(features: int, generator: torch.Generator) -> PrimitiveField:

@@ -11,6 +11,25 @@ from podium.contracts import Arrays
 
 Tokens = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
+Halves = npt.NDArray[np.float16]
+
+
+@dataclass(frozen=True)
+class BackboneBlock:
+    """The last block of the backbone, and the tokens that enter it.
+
+    Attributes:
+        labelled: float16 of shape (labelled, 1 + patch, feature), the class token first.
+        unlabelled: the same for the unlabelled samples.
+        weights: of the block and the normalisation after it, float32 in one row, in the order of
+            ``podium.features.vit.LastBlock``.
+        heads: number of heads of its attention.
+    """
+
+    labelled: Halves
+    unlabelled: Halves
+    weights: Tokens
+    heads: int
 
 
 @dataclass(frozen=True)
@@ -26,6 +45,7 @@ class Samples:
         labelled_class: class tokens of the labelled samples, float32 of shape (labelled, feature),
             where the backbone has one.
         unlabelled_class: the same for the unlabelled samples.
+        block: the last block of the backbone, where it may be trained.
     """
 
     labelled: Tokens
@@ -35,6 +55,7 @@ class Samples:
     grid: tuple[int, int] | None
     labelled_class: Tokens | None = None
     unlabelled_class: Tokens | None = None
+    block: BackboneBlock | None = None
 
     @property
     def old(self) -> int:
@@ -58,4 +79,16 @@ def read_samples(public: Arrays) -> Samples:
         grid=(rows, columns) if rows else None,
         labelled_class=public.get("labelled_class_tokens"),
         unlabelled_class=public.get("unlabelled_class_tokens"),
+        block=_block(public),
+    )
+
+
+def _block(public: Arrays) -> BackboneBlock | None:
+    if "block_weights" not in public:
+        return None
+    return BackboneBlock(
+        labelled=public["labelled_entering_tokens"],
+        unlabelled=public["unlabelled_entering_tokens"],
+        weights=public["block_weights"],
+        heads=int(public["block_heads"][0]),
     )

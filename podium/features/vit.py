@@ -16,18 +16,21 @@ from podium.features.resize import RULE, resized
 
 _MEAN = (0.485, 0.456, 0.406)
 _DEVIATION = (0.229, 0.224, 0.225)
-_HEAD = 64
+HEAD = 64
+"""Features of a head of attention."""
 
 
 class Tokens(NamedTuple):
     """What the transformer makes of a batch of pictures.
 
     ``patches``: float32 [n, rows * columns, dimension], row by row; ``classes``: float32
-    [n, dimension].
+    [n, dimension]; ``entering``: float32 [n, 1 + rows * columns, dimension], what enters the last
+    block, the class token first.
     """
 
     patches: Floats
     classes: Floats
+    entering: Floats
 
 
 class VisionTransformer(nn.Module):
@@ -49,7 +52,7 @@ class VisionTransformer(nn.Module):
         self.pos_embed = nn.Parameter(torch.zeros(1, 1 + grid * grid, dimension))
         self.patch_embed = nn.ModuleDict({"proj": nn.Conv2d(3, dimension, patch, patch)})
         self.patch = patch
-        self.blocks = nn.ModuleList(_Block(dimension) for _ in range(depth))
+        self.blocks = nn.ModuleList(Block(dimension) for _ in range(depth))
         self.norm = nn.LayerNorm(dimension, eps=1e-6)
         self.grid = grid
 
@@ -60,13 +63,21 @@ class VisionTransformer(nn.Module):
             images: normalised pictures [n, 3, height, width]; positions are interpolated where
                 they have more or fewer patches than the position embedding.
         """
+        return self.leaving(self.entering(images))
+
+    def entering(self, images: Tensor) -> Tensor:
+        """Return the tokens that enter the last block [n, 1 + patches, dimension]."""
         maps = self.patch_embed["proj"](images)
         tokens = maps.flatten(2).transpose(1, 2)
         x = torch.cat([self.cls_token.expand(len(tokens), -1, -1), tokens], dim=1)
         x = x + self._positions(maps.shape[2], maps.shape[3])
-        for block in self.blocks:
+        for block in self.blocks[:-1]:
             x = block(x)
-        normalised: Tensor = self.norm(x)
+        return x
+
+    def leaving(self, entering: Tensor) -> Tensor:
+        """Return what the last block and the last normalisation make of entering tokens."""
+        normalised: Tensor = self.norm(self.blocks[-1](entering))
         return normalised
 
     def _positions(self, rows: int, columns: int) -> Tensor:
@@ -77,7 +88,7 @@ class VisionTransformer(nn.Module):
         return torch.cat([self.pos_embed[:, :1], table.flatten(2).transpose(1, 2)], dim=1)
 
 
-class _Block(nn.Module):
+class Block(nn.Module):
     """Attention, then two layers with a GELU between, each on normalised tokens and added."""
 
     def __init__(self, dimension: int) -> None:
@@ -92,12 +103,63 @@ class _Block(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        heads = self.attn["qkv"](self.norm1(x)).unflatten(2, (3, -1, _HEAD))
+        """Tokens [n, token, dimension] to the same shape."""
+        heads = self.attn["qkv"](self.norm1(x)).unflatten(2, (3, -1, HEAD))
         q, k, v = heads.permute(2, 0, 3, 1, 4)
         mixed = scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
         x = x + self.attn["proj"](mixed)
         result: Tensor = x + self.mlp["fc2"](gelu(self.mlp["fc1"](self.norm2(x))))
         return result
+
+
+class LastBlock(nn.Module):
+    """The last block of a transformer and the normalisation after it, to be trained further.
+
+    Its weights in one row stand in this order: ``norm1`` (scale, offset), ``attn.qkv`` (matrix
+    [3 D, D] row by row, offset; queries, keys, values, each head after head), ``attn.proj``,
+    ``norm2``, ``mlp.fc1``, ``mlp.fc2``, then the last normalisation: 12 D^2 + 15 D numbers.
+
+    Args:
+        dimension: D, a multiple of 64.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        super().__init__()
+        # On the meta device nothing is drawn; the weights are set afterwards.
+        with torch.device("meta"):
+            self.block, self.norm = Block(dimension), nn.LayerNorm(dimension, eps=1e-6)
+        self.to_empty(device="cpu")
+
+    def forward(self, entering: Tensor) -> Tensor:
+        """Tokens [n, token, D] that enter the block to normalised ones after it, same shape."""
+        normalised: Tensor = self.norm(self.block(entering))
+        return normalised
+
+
+def last_block(weights: Floats, heads: int, dimension: int) -> LastBlock:
+    """Return the block whose ``weights`` are given in one row, in the order of ``LastBlock``.
+
+    Raises:
+        InputError: heads of another size than 64, or not so many weights.
+    """
+    if heads * HEAD != dimension:
+        raise InputError(
+            f"heads of the last block must have {HEAD} features",
+            where="block_heads",
+            expected=f"{dimension / HEAD:g} for tokens of {dimension}",
+            found=str(heads),
+        )
+    last = LastBlock(dimension)
+    count = sum(p.numel() for p in last.parameters())
+    if weights.shape != (count,):
+        raise InputError(
+            "these are not the weights of the last block",
+            where="block_weights",
+            expected=f"{count} numbers for tokens of {dimension}",
+            found=f"shape {list(weights.shape)}",
+        )
+    nn.utils.vector_to_parameters(torch.tensor(weights), last.parameters())
+    return last
 
 
 def load_vit(weights: Path) -> VisionTransformer:
@@ -187,5 +249,17 @@ class VitTokens:
     @torch.no_grad()
     def _tokens(self, images: Images) -> Tokens:
         pixels = torch.from_numpy(images).to(self._device).permute(0, 3, 1, 2)
-        result = self._model((pixels / 255.0 - self._mean) / self._deviation).cpu()
-        return Tokens(result[:, 1:].contiguous().numpy(), result[:, 0].contiguous().numpy())
+        entering = self._model.entering((pixels / 255.0 - self._mean) / self._deviation)
+        result = self._model.leaving(entering).cpu()
+        return Tokens(
+            result[:, 1:].contiguous().numpy(),
+            result[:, 0].contiguous().numpy(),
+            entering.cpu().numpy(),
+        )
+
+    def last_block(self) -> Floats:
+        """Return the last block's weights in one row; see ``LastBlock``."""
+        last = LastBlock(self.dimension)
+        last.block.load_state_dict(self._model.blocks[-1].state_dict())
+        last.norm.load_state_dict(self._model.norm.state_dict())
+        return nn.utils.parameters_to_vector(last.parameters()).detach().cpu().numpy()

@@ -19,8 +19,10 @@ from podium.contracts import Arrays, Instance, Recipe
 from podium.data.resolver import Resolver, sha256_of
 from podium.declarations import toml
 from podium.declarations.task import FileSpec, TaskSpec
+from podium.discovery.samples import read_samples
 from podium.errors import InputError, MissingError
-from podium.features.vit import VisionTransformer
+from podium.features.vit import VisionTransformer, last_block
+from podium.runner.validate import array_faults
 from podium.seeding import generator
 
 SPEC = toml.load(Path(podium.benchmarks.gcd_accuracy.__path__[0]) / "task.toml", TaskSpec)
@@ -179,6 +181,35 @@ def test_a_folder_as_a_problem() -> None:
 def pairs_of(public: Arrays) -> dict[bytes, bytes]:
     rows = zip(public["unlabelled_tokens"], public["unlabelled_class_tokens"], strict=True)
     return {patches.tobytes(): token.tobytes() for patches, token in rows}
+
+
+@pytest.mark.usefixtures("data")
+def test_the_last_block_and_what_enters_it() -> None:
+    frozen, built = made_folder().public, made_folder("image-folder-last-block").public
+    assert array_faults(SPEC.arrays.public, built, None) == []
+    assert not [name for name in frozen if "block" in name or "entering" in name]
+    for name, values in frozen.items():
+        np.testing.assert_array_equal(values, built[name])
+    samples = read_samples(built)
+    assert read_samples(frozen).block is None
+    assert samples.block is not None
+    assert samples.block.labelled.shape == (4, 5, 64)
+    block = last_block(samples.block.weights, samples.block.heads, 64)
+    with torch.no_grad():
+        after = block(torch.tensor(samples.block.unlabelled, dtype=torch.float32)).numpy()
+    # Both sides are kept in half precision.
+    np.testing.assert_allclose(after[:, 0], built["unlabelled_class_tokens"], atol=0.02)
+    np.testing.assert_allclose(after[:, 1:], samples.unlabelled, atol=0.02)
+
+
+@pytest.mark.usefixtures("data")
+def test_squares_of_entering_tokens_are_averaged_beside_the_class_token() -> None:
+    name = "unlabelled_entering_tokens"
+    whole, pooled = (made_folder("image-folder-last-block", pool=p).public[name] for p in (1, 2))
+    assert pooled.shape == (16, 2, 64)
+    np.testing.assert_array_equal(pooled[:, 0], whole[:, 0])
+    mean = whole[:, 1:].astype(np.float32).mean(axis=1)
+    np.testing.assert_allclose(pooled[:, 1], mean, atol=4e-3)
 
 
 @pytest.mark.usefixtures("data")

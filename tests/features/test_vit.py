@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from podium.errors import InputError
 from podium.features.extractor import Images
-from podium.features.vit import VisionTransformer, VitTokens, load_vit
+from podium.features.vit import LastBlock, VisionTransformer, VitTokens, last_block, load_vit
 
 DIMENSION, DEPTH, PATCH, GRID = 128, 3, 8, 4
 
@@ -144,3 +144,36 @@ def test_other_checkpoints_are_refused(tmp_path: Path, checkpoint: Path) -> None
     torch.save([1, 2], tmp_path / "list.pth")
     with pytest.raises(InputError, match="state dict"):
         load_vit(tmp_path / "list.pth")
+
+
+def test_the_last_block_makes_the_tokens_after_it(checkpoint: Path) -> None:
+    extractor = VitTokens(checkpoint, size=32)
+    [(_, tokens)] = extractor.tokens(pictures())
+    assert tokens.entering.shape == (2, 1 + GRID * GRID, DIMENSION)
+    before = torch.get_rng_state()
+    block = last_block(extractor.last_block(), DIMENSION // 64, DIMENSION)
+    assert torch.equal(before, torch.get_rng_state())
+    with torch.no_grad():
+        after = block(torch.tensor(tokens.entering)).numpy()
+    np.testing.assert_allclose(after[:, 1:], tokens.patches, atol=1e-5)
+    np.testing.assert_allclose(after[:, 0], tokens.classes, atol=1e-5)
+
+
+def test_weights_of_the_last_block_are_in_the_order_stated(checkpoint: Path) -> None:
+    state = load_vit(checkpoint).state_dict()
+    parts = ["norm1", "attn.qkv", "attn.proj", "norm2", "mlp.fc1", "mlp.fc2"]
+    names = [*(f"blocks.{DEPTH - 1}.{part}" for part in parts), "norm"]
+    stated = [state[f"{name}.{kind}"].flatten() for name in names for kind in ("weight", "bias")]
+    row = VitTokens(checkpoint, size=32).last_block()
+    assert row.dtype == np.float32
+    assert row.shape == (12 * DIMENSION**2 + 15 * DIMENSION,)
+    assert np.array_equal(row, torch.cat(stated).numpy())
+    assert sum(p.numel() for p in LastBlock(DIMENSION).parameters()) == row.size
+
+
+def test_a_last_block_that_does_not_fit_is_refused(checkpoint: Path) -> None:
+    row = VitTokens(checkpoint, size=32).last_block()
+    with pytest.raises(InputError, match=r"block_weights[^$]*198528 numbers for tokens of 128"):
+        last_block(row[:-1], 2, DIMENSION)
+    with pytest.raises(InputError, match="block_heads"):
+        last_block(row, 4, DIMENSION)

@@ -6,15 +6,18 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from torch import nn
 
 from podium.contracts import Context, Prediction, Problem
 from podium.discovery.kmeans import semi_supervised_kmeans
 from podium.discovery.samples import Ints, read_samples
 from podium.errors import InputError
+from podium.nn.discovery.backbone import AfterBlock
 from podium.nn.discovery.host import (
     ContrastiveHost,
     Encoder,
     Host,
+    Normalisation,
     ParametricHost,
     Projector,
     Prototypes,
@@ -42,7 +45,9 @@ def discover(
     refiner: MakeRefiner | None = None,
     lego: bool = False,
 ) -> Prediction:
-    """Train the SimGCD-style host on frozen tokens and take each sample's nearest prototype.
+    """Train the SimGCD-style host on tokens and take each sample's nearest prototype.
+
+    The tokens are frozen; where the problem gives the backbone's last block, it is trained too.
 
     Args:
         problem: labelled and unlabelled tokens.
@@ -63,9 +68,10 @@ def discover(
     size = data.tokens.shape[-1]
     module = None if refiner is None else refiner(size, context.torch_generator("module", "cpu"))
     generator = context.torch_generator("host", "cpu")
+    encoder = Encoder(size, settings.width, generator) if data.block is None else Normalisation()
     host = ParametricHost(
-        Summary(module),
-        Encoder(size, settings.width, generator),
+        _after_block(data, Summary(module)),
+        encoder,
         Prototypes(size, data.classes, generator),
         Projector(size, settings.width, PROJECTED, generator),
         entropy_weight=settings.entropy_weight,
@@ -87,8 +93,9 @@ def discover_by_kmeans(
 ) -> Prediction:
     """Train a module by contrast alone and group its refined means by semi-supervised k-means.
 
-    That host has nothing to train of its own: with a module that changes nothing this is
-    semi-supervised k-means on the mean of the tokens, rows of length 1.
+    That host has nothing to train of its own but the backbone's last block, where it is given: on
+    frozen tokens, with a module that changes nothing, this is semi-supervised k-means on the mean
+    of the tokens, rows of length 1.
 
     Args:
         problem: labelled and unlabelled tokens.
@@ -109,7 +116,7 @@ def discover_by_kmeans(
     module = refiner(size, context.torch_generator("module", "cpu"))
     generator = context.torch_generator("host", "cpu")
     projector = Projector(size, settings.width, PROJECTED, generator)
-    host = ContrastiveHost(RefinedMean(module), projector).to(context.device)
+    host = ContrastiveHost(_after_block(data, RefinedMean(module)), projector).to(context.device)
     features = _trained(host, data, settings, context).cpu().numpy()
     found = semi_supervised_kmeans(
         features[: data.labelled],
@@ -120,6 +127,10 @@ def discover_by_kmeans(
         restarts=restarts,
     )
     return _prediction(found.clusters, features, data.labelled)
+
+
+def _after_block(data: TokenData, summary: nn.Module) -> nn.Module:
+    return summary if data.block is None else AfterBlock(data.block, summary)
 
 
 def _trained(host: Host, data: TokenData, settings: Settings, context: Context) -> torch.Tensor:

@@ -63,6 +63,7 @@ class Encoder(nn.Module):
     r"""One residual block, :math:`z = n + \mathrm{MLP}(n)`, :math:`n = \mathrm{LN}(x)`.
 
     Stands for the last block of the backbone, which SimGCD trains. Starts as the normalisation.
+    Where that block is trained itself, :class:`Normalisation` takes its place.
     """
 
     def __init__(self, features: int, width: int, generator: torch.Generator) -> None:
@@ -75,6 +76,14 @@ class Encoder(nn.Module):
         start = normalised(values)
         encoded: torch.Tensor = start + self.second(nn.functional.gelu(self.first(start)))
         return encoded
+
+
+class Normalisation(nn.Module):
+    r"""An encoder with nothing to train: :math:`z = \mathrm{LN}(x)`."""
+
+    def forward(self, values: torch.Tensor) -> torch.Tensor:
+        """[batch, D] to [batch, D]."""
+        return normalised(values)
 
 
 class Projector(nn.Module):
@@ -151,7 +160,7 @@ class ParametricHost(Host):
     def __init__(
         self,
         summary: nn.Module,
-        encoder: Encoder,
+        encoder: Encoder | Normalisation,
         prototypes: Prototypes,
         projector: Projector,
         *,

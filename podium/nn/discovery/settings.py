@@ -16,8 +16,8 @@ class Settings:
     ``epochs``: passes over the unlabelled samples, but no more than ``steps`` steps. ``batch``:
     half of it is labelled. ``learning_rate`` and ``weight_decay``: of AdamW; the rate falls along
     half a cosine. ``entropy_weight``: of the entropy of the mean prediction. ``width``: hidden
-    units of encoder and projector. ``keep``, ``noise``, ``dropout``:
-    see ``Views``.
+    units of encoder and projector. ``keep``, ``noise``, ``dropout``: see ``Views``. ``block_rate``:
+    learning rate of the backbone's last block, where it is trained, as a share of the others'.
     """
 
     epochs: int
@@ -30,12 +30,13 @@ class Settings:
     keep: float
     noise: float
     dropout: float
+    block_rate: float = 0.1
 
     def __post_init__(self) -> None:
         """Refuse values without a meaning, naming the argument."""
         for name, least in {"epochs": 1, "steps": 1, "batch": 2, "width": 1}.items():
             check_whole(name, getattr(self, name), least)
-        for name in ("learning_rate", "keep"):
+        for name in ("learning_rate", "block_rate", "keep"):
             if not (_number(getattr(self, name)) and getattr(self, name) > 0):
                 raise _bad(name, getattr(self, name), "a finite number above 0")
         for name in ("weight_decay", "entropy_weight", "noise", "dropout"):

@@ -8,6 +8,7 @@ import torch
 
 from podium.discovery.samples import Samples
 from podium.errors import InputError
+from podium.nn.discovery.backbone import TrainedBlock, entering_tokens
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class TokenData:
         labels: int64 [labelled].
         classes: number of classes, old and new.
         old: number of old ones.
+        block: the backbone's last block, where it is trained: then the tokens are those that enter
+            it, and patch tokens and class tokens are each on a scale of their own.
     """
 
     tokens: torch.Tensor
@@ -28,6 +31,7 @@ class TokenData:
     labels: torch.Tensor
     classes: int
     old: int
+    block: TrainedBlock | None = None
 
     @property
     def labelled(self) -> int:
@@ -56,7 +60,7 @@ def on_device(samples: Samples, device: str) -> TokenData:
 
     Raises:
         InputError: no labelled or no unlabelled sample, values that are not finite, a label
-            outside the classes, or a negative one.
+            outside the classes, or a negative one; a last block that does not fit its tokens.
     """
     for name, count in (
         ("labelled", len(samples.labelled)),
@@ -73,6 +77,16 @@ def on_device(samples: Samples, device: str) -> TokenData:
             where="labels",
             expected=f"0 to {samples.classes - 1}",
             found=f"{lowest} to {highest}",
+        )
+    if samples.block is not None:
+        entering, entering_class, block = entering_tokens(samples, device)
+        return TokenData(
+            tokens=entering,
+            class_tokens=entering_class,
+            labels=torch.tensor(samples.labels, device=device),
+            classes=samples.classes,
+            old=samples.old,
+            block=block,
         )
     class_tokens = None
     if samples.labelled_class is not None and samples.unlabelled_class is not None:

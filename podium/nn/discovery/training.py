@@ -20,6 +20,9 @@ LAST_RATE = 1e-3
 CHUNK = 1024
 """Samples whose features are computed at once."""
 
+BLOCK_CHUNK = 64
+"""The same where the backbone's last block is computed too."""
+
 
 def shuffled(length: int, count: int, generator: torch.Generator) -> torch.Tensor:
     """Return ``length`` indices below ``count``: one random order of all after another."""
@@ -51,13 +54,8 @@ def train(host: Host, data: TokenData, settings: Settings, context: Context) -> 
     step_batches = step_batches.to(data.tokens.device)
     views_generator = context.torch_generator("views", str(data.tokens.device))
     views, half = settings.views, settings.batch // 2
-    trained = [p for p in host.parameters() if p.requires_grad]
-    groups: list[dict[str, Any]] = [
-        {"params": [p for p in trained if p.ndim > 1]},
-        {"params": [p for p in trained if p.ndim <= 1], "weight_decay": 0.0},
-    ]
     optimiser = torch.optim.AdamW(
-        groups,
+        _groups(host, data.block, settings.block_rate),
         lr=settings.learning_rate,
         weight_decay=settings.weight_decay,
         fused=True,
@@ -67,7 +65,7 @@ def train(host: Host, data: TokenData, settings: Settings, context: Context) -> 
         done = step / steps
         rate = LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * done))
         for group in optimiser.param_groups:
-            group["lr"] = settings.learning_rate * rate
+            group["lr"] = settings.learning_rate * rate * group["share"]
         index = step_batches[step]
         tokens, class_tokens = views.draw(data.tokens, data.class_tokens, index, views_generator)
         parts = host.losses(tokens, class_tokens, data.labels[index[:half]], done)
@@ -77,6 +75,25 @@ def train(host: Host, data: TokenData, settings: Settings, context: Context) -> 
         optimiser.step()
         if step % LOG_EVERY == 0 or step == steps - 1:
             _report(step, steps, loss, parts, context)
+
+
+def _groups(host: Host, block: torch.nn.Module | None, share: float) -> list[dict[str, Any]]:
+    """Return what is trained, with its share of the learning rate; no decay of vectors."""
+    slow = [] if block is None else list(block.parameters())
+    known = {id(p) for p in slow}
+    rest = [p for p in host.parameters() if p.requires_grad and id(p) not in known]
+    groups: list[dict[str, Any]] = []
+    for parameters, part in ((rest, 1.0), (slow, share)):
+        if parameters:
+            groups += [
+                {"params": [p for p in parameters if p.ndim > 1], "share": part},
+                {
+                    "params": [p for p in parameters if p.ndim <= 1],
+                    "share": part,
+                    "weight_decay": 0.0,
+                },
+            ]
+    return groups
 
 
 def _report(
@@ -95,13 +112,14 @@ def _report(
 
 def features_of(host: Host, data: TokenData) -> torch.Tensor:
     """Return the features of all samples as they are, without views [samples, D]."""
+    chunk = CHUNK if data.block is None else BLOCK_CHUNK
     with torch.inference_mode():
         return torch.cat(
             [
                 host.features(
-                    data.tokens[start : start + CHUNK],
-                    None if data.class_tokens is None else data.class_tokens[start : start + CHUNK],
+                    data.tokens[start : start + chunk],
+                    None if data.class_tokens is None else data.class_tokens[start : start + chunk],
                 )
-                for start in range(0, len(data.tokens), CHUNK)
+                for start in range(0, len(data.tokens), chunk)
             ]
         )
