@@ -16,7 +16,7 @@ def run(
     *,
     representation: Literal["auto", "class", "mean", "flat"] = "auto",
     axes: int = 50,
-    restarts: int = 10,
+    restarts: int = 30,
     iterations: int = 300,
     tolerance: float = 1e-4,
 ) -> Prediction:

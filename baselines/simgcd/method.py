@@ -12,7 +12,7 @@ def run(
     context: Context,
     *,
     epochs: int = 100,
-    steps: int = 1000,
+    steps: int = 800,
     batch: int = 128,
     learning_rate: float = 0.03,
     weight_decay: float = 0.01,
@@ -21,7 +21,7 @@ def run(
     keep: float = 0.75,
     noise: float = 0.1,
     dropout: float = 0.1,
-    block_rate: float = 0.1,
+    block_rate: float = 0.01,
 ) -> Prediction:
     """Train a classifier of old and new classes on the class token, or on the tokens' mean."""
     settings = Settings(

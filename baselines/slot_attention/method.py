@@ -17,7 +17,7 @@ def run(
     slots: int = 16,
     iterations: int = 3,
     epochs: int = 100,
-    steps: int = 1000,
+    steps: int = 800,
     batch: int = 128,
     learning_rate: float = 0.01,
     weight_decay: float = 0.01,
@@ -26,7 +26,7 @@ def run(
     keep: float = 0.75,
     noise: float = 0.1,
     dropout: float = 0.1,
-    block_rate: float = 0.1,
+    block_rate: float = 0.01,
 ) -> Prediction:
     """Train ``simgcd`` with tokens refined by slots that compete for them."""
     check_whole("slots", slots, 1)

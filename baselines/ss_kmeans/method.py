@@ -13,7 +13,7 @@ def run(
     problem: Problem,
     context: Context,
     *,
-    representation: Literal["auto", "class", "mean", "flat"] = "auto",
+    representation: Literal["auto", "class", "mean", "flat", "centred"] = "auto",
     axes: int = 50,
     restarts: int = 30,
     finalists: int = 5,
@@ -26,9 +26,9 @@ def run(
     Args:
         problem: labelled and unlabelled tokens.
         context: what the engine gives.
-        representation: what a sample's row is: ``class``, ``mean`` or ``flat`` (principal axes of
-            all tokens); ``auto`` for the one by which nearest class means name most labelled
-            samples right.
+        representation: what a sample's row is: ``class``, ``mean``, ``flat`` (principal axes of all
+            tokens) or ``centred`` (what a module that changes nothing gives); ``auto`` for the one
+            of the first three by which nearest class means name most labelled samples right.
         axes: how many principal axes ``flat`` has.
         restarts: how many starts; the one of lowest inertia over all samples is kept.
         finalists: how many of them, the best after ``trial`` iterations, are run to the end.

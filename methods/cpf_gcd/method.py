@@ -24,16 +24,16 @@ def run(
     weights: bool = True,
     restarts: int = 30,
     epochs: int = 100,
-    steps: int = 1000,
+    steps: int = 800,
     batch: int = 128,
     learning_rate: float = 0.01,
     weight_decay: float = 0.01,
     entropy_weight: float = 1.0,
     width: int = 128,
-    keep: float = 1.0,
+    keep: float = 0.75,
     noise: float = 0.1,
     dropout: float = 0.1,
-    block_rate: float = 0.1,
+    block_rate: float = 0.01,
 ) -> Prediction:
     """Refine tokens by primitives found in each sample, and group what comes out.
 

@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from podium.contracts import Context, Prediction, Problem
 from podium.discovery.samples import Ints, Samples, Tokens, read_samples
+from podium.discovery.scale import measured
 from podium.errors import InputError
 
-Kind = Literal["class", "mean", "flat"]
-Representation = Literal["auto", "class", "mean", "flat"]
+Kind = Literal["class", "mean", "flat", "centred"]
+Representation = Literal["auto", "class", "mean", "flat", "centred"]
 Rows = npt.NDArray[np.float32]
 
 FITTED = 10_000
@@ -81,9 +82,12 @@ def represent(
     - ``mean``: the mean of the tokens;
     - ``flat``: the tokens side by side, on the leading principal axes of labelled and unlabelled
       samples, not scaled: nearly the distance between the images that the tokens come from;
-    - ``auto``: of those that the samples have (``flat`` needs a grid: a set has no order), the one
-      whose nearest class mean names most LABELLED samples right, in five-fold cross-validation; the
-      earlier in this list between equals.
+    - ``centred``: the mean of the tokens less that of all samples, plus the class token treated
+      alike where there is one (each set with a root mean square of 1), at unit length: what a
+      module between backbone and k-means gives that changes nothing;
+    - ``auto``: of the first three, as far as the samples have them (``flat`` needs a grid: a set
+      has no order), the one whose nearest class mean names most LABELLED samples right, in
+      five-fold cross-validation; the earlier in this list between equals.
 
     Args:
         samples: tokens and labels.
@@ -104,11 +108,11 @@ def represent(
             )
     possible = _possible(samples)
     if representation != "auto":
-        if representation not in possible:
+        if representation not in (*possible, "centred"):
             raise InputError(
                 "the samples do not have this representation",
                 where="representation",
-                expected=f"auto or {' or '.join(possible)}",
+                expected=f"auto or {' or '.join((*possible, 'centred'))}",
                 found=representation,
                 fix="class needs class tokens; flat needs tokens on a grid",
             )
@@ -170,11 +174,27 @@ def _rows(samples: Samples, kind: Kind, rng: np.random.Generator, axes: int) -> 
     if kind == "class":
         pair = (samples.labelled_class, samples.unlabelled_class)
         labelled, unlabelled = (_unit(tokens) for tokens in pair if tokens is not None)
+    elif kind == "centred":
+        labelled, unlabelled = _centred(samples)
     elif kind == "mean":
         labelled, unlabelled = (t.mean(axis=1) for t in (samples.labelled, samples.unlabelled))
     else:
         labelled, unlabelled = _principal(samples, rng, axes)
     return Represented(kind, labelled, unlabelled, {})
+
+
+def _centred(samples: Samples) -> tuple[Rows, Rows]:
+    parts = samples.labelled, samples.unlabelled
+    scale = measured(parts, "tokens")
+    rows = [(part.mean(axis=1, dtype=np.float64) - scale.mean) / scale.spread for part in parts]
+    if samples.labelled_class is not None and samples.unlabelled_class is not None:
+        pair = samples.labelled_class, samples.unlabelled_class
+        scale = measured([part[:, None] for part in pair], "class tokens")
+        rows = [
+            row + (part - scale.mean) / scale.spread for row, part in zip(rows, pair, strict=True)
+        ]
+    labelled, unlabelled = (_unit(row.astype(np.float32)) for row in rows)
+    return labelled, unlabelled
 
 
 def _unit(rows: Rows) -> Rows:

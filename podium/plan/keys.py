@@ -3,8 +3,9 @@
 Parts: the task and its version, the task's source, the problem's recipe, the tier, the entry, the
 entry's source, its effective configuration, the seed, and the kind of device. A source is the
 folder's code and the data that lie with it, together with every module of Podium's building blocks
-that the code imports, directly or through others: a change to a shared network is a change to each
-entry that trains it. What a declaration or a text for people says is no part of it.
+(all of Podium but its engine) that the code imports, directly or through others: a change to a
+shared network is a change to each entry that trains it. What a declaration or a text for people
+says is no part of it.
 """
 
 from __future__ import annotations
@@ -19,14 +20,28 @@ from typing import Any
 from podium.errors import InputError
 from podium.plan.spec import Location
 
-SHARED = (
-    "podium.nn",
-    "podium.transport",
-    "podium.metrics",
-    "podium.data",
-    "podium.methods",
-    "podium.baselines",
+ENGINE = frozenset(
+    {
+        "build_info",
+        "check",
+        "cli",
+        "contracts",
+        "declarations",
+        "errors",
+        "leaderboard",
+        "paths",
+        "plan",
+        "provenance",
+        "registry",
+        "runner",
+        "scaffold",
+        "schemas",
+        "seeding",
+        "stats",
+        "store",
+    }
 )
+"""What runs and reads runs, and takes no part in what they are; every other module does."""
 NO_SOURCE = (".toml", ".md", ".tmpl", ".pyc")
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -127,4 +142,9 @@ def _imports(file: Path) -> tuple[str, ...]:
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             names.add(node.module)
             names.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return tuple(sorted(n for n in names if n.startswith(SHARED)))
+    return tuple(sorted(n for n in names if _shared(n)))
+
+
+def _shared(name: str) -> bool:
+    top, *rest = name.split(".")
+    return top == "podium" and bool(rest) and rest[0] not in ENGINE

@@ -101,7 +101,7 @@ def test_declarations() -> None:
         if method is ss_kmeans:
             (control,) = entry.variants
             assert (control.id, control.kind) == ("patch_mean", "control")
-            assert control.config == {"representation": "mean"}
+            assert control.config == {"representation": "centred"}
 
 
 @pytest.mark.parametrize("method", UNTRAINED, ids=entry_id)

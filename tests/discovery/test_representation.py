@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from scipy.spatial.distance import pdist
 from sklearn.model_selection import PredefinedSplit, cross_val_score
 from sklearn.neighbors import NearestCentroid
@@ -15,6 +16,9 @@ from podium.discovery import representation
 from podium.discovery.representation import Represented, centroid_accuracy, represent
 from podium.discovery.samples import Samples
 from podium.errors import InputError
+from podium.nn.discovery.host import ContrastiveHost, Projector, RefinedMean
+from podium.nn.discovery.token_mlp import TokenMLP
+from podium.nn.discovery.tokens import on_device
 
 
 def grid_samples(seed: int = 0, *, telling: str = "flat", noise: float = 0.3) -> Samples:
@@ -43,6 +47,24 @@ def test_mean_is_the_mean_of_the_tokens() -> None:
     np.testing.assert_allclose(rows.unlabelled, samples.unlabelled.mean(axis=1))
     assert rows.labelled.dtype == rows.unlabelled.dtype == np.float32
     assert rows.merits == {}
+
+
+@pytest.mark.parametrize("class_tokens", [False, True])
+def test_centred_is_what_a_module_that_changes_nothing_gives(class_tokens: bool) -> None:
+    samples = grid_samples()
+    count = len(samples.labels)
+    if class_tokens:
+        drawn = np.random.default_rng(3).normal(2, 5, (len(samples.tokens), 5)).astype(np.float32)
+        samples = replace(samples, labelled_class=drawn[:count], unlabelled_class=drawn[count:])
+    data = on_device(samples, "cpu")
+    module = TokenMLP(5, 7, torch.Generator().manual_seed(0))
+    host = ContrastiveHost(RefinedMean(module), Projector(5, 4, 3, torch.Generator()))
+    with torch.no_grad():
+        expected = host.features(data.tokens, data.class_tokens).numpy()
+    rows = rows_of(samples, "centred")
+    found = np.concatenate([rows.labelled, rows.unlabelled])
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
 def test_class_tokens_have_unit_length() -> None:
@@ -173,7 +195,7 @@ def test_the_seed_decides_and_arrays_may_be_read_only() -> None:
 @pytest.mark.parametrize(
     ("kind", "change", "message"),
     [
-        ("class", {}, "expected: auto or mean or flat"),
+        ("class", {}, "expected: auto or mean or flat or centred"),
         ("flat", {"grid": None}, "flat needs tokens on a grid"),
         ("auto", {"labelled": np.full((30, 6, 5), np.nan, np.float32)}, "labelled_tokens"),
         ("flat", {"unlabelled": np.full((90, 6, 5), np.inf, np.float32)}, "unlabelled_tokens"),

@@ -92,6 +92,19 @@ def test_key_follows_shared_modules_that_an_entry_imports() -> None:
     assert any(name.startswith("podium.nn.") for name in modules)
 
 
+def test_every_package_is_part_of_the_engine_or_of_what_runs_are_made_of() -> None:
+    from podium.plan.keys import ENGINE, ROOT, _closure
+
+    made_of = {"nn", "transport", "metrics", "data", "discovery", "features"}
+    content = {"methods", "baselines", "benchmarks"}
+    names = {path.stem for path in ROOT.iterdir() if not path.name.startswith(("_", "py."))}
+    assert names == ENGINE | made_of | content
+    place = Path(load_registry(plugins=False).entry("ss_kmeans").at.folder)
+    modules = _closure(sorted(place.glob("*.py")), place)
+    assert "podium.discovery.kmeans" in modules
+    assert not any(name.startswith(("podium.contracts", "podium.errors")) for name in modules)
+
+
 @pytest.mark.parametrize("value", ["x" * 5000, "a\nb", "a]b[", "\x1b[2J", "x" * 41])
 def test_an_awkward_value_gets_a_short_label_of_its_own(registry: Registry, value: str) -> None:
     label = one(registry, assignments=(f"name={value}",)).entry

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,22 +10,12 @@ from torch import nn
 
 from podium.contracts import Array
 from podium.discovery.samples import Samples
+from podium.discovery.scale import Scale, measured
 from podium.errors import InputError
 from podium.features.vit import LastBlock, last_block
 
 _ROWS = 512
-"""Samples measured or copied at once: large sets do not stand in memory twice."""
-
-_CONSTANT = 1e-12
-"""Share of the mean square below which a variance is rounding."""
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What moves tokens to mean 0 and a root mean square of 1: mean [D], and one spread."""
-
-    mean: torch.Tensor
-    spread: float
+"""Samples copied at once: large sets do not stand in memory twice."""
 
 
 class TrainedBlock(nn.Module):
@@ -48,8 +37,8 @@ class TrainedBlock(nn.Module):
         super().__init__()
         self.block = block
         self.spreads = [scale.spread for scale in (*entering, *leaving)]
-        means = torch.stack([scale.mean for scale in (*entering, *leaving)])
-        self.register_buffer("means", means)
+        means = np.stack([scale.mean for scale in (*entering, *leaving)])
+        self.register_buffer("means", torch.tensor(means, dtype=torch.float32))
         self.means: torch.Tensor
 
     def forward(
@@ -112,12 +101,12 @@ def entering_tokens(
     before = given.labelled, given.unlabelled
     patches, summaries = [part[:, 1:] for part in before], [part[:, :1] for part in before]
     entering = (
-        _measured(patches, "entering tokens"),
-        _measured(summaries, "entering class tokens"),
+        measured(patches, "entering tokens"),
+        measured(summaries, "entering class tokens"),
     )
     leaving = (
-        _measured([samples.labelled, samples.unlabelled], "tokens"),
-        _measured([part[:, None] for part in classes if part is not None], "class tokens"),
+        measured([samples.labelled, samples.unlabelled], "tokens"),
+        measured([part[:, None] for part in classes if part is not None], "class tokens"),
     )
     block = last_block(given.weights, given.heads, samples.labelled.shape[-1])
     return (
@@ -127,34 +116,11 @@ def entering_tokens(
     )
 
 
-def _measured(parts: Sequence[Array], name: str) -> Scale:
-    """Return the scale of tokens [samples, token, D], in double precision."""
-    width = parts[0].shape[-1]
-    total, squares, count = np.zeros(width), np.zeros(width), 0
-    for part in parts:
-        for start in range(0, len(part), _ROWS):
-            rows = part[start : start + _ROWS].reshape(-1, width).astype(np.float64)
-            total += rows.sum(0)
-            squares += np.square(rows).sum(0)
-            count += len(rows)
-    mean, square = total / count, float((squares / count).mean())
-    if not np.isfinite(square):
-        raise InputError(
-            "values that are not finite",
-            where=name,
-            expected="finite numbers",
-            found="NaN or infinite ones",
-        )
-    variance = square - float(np.square(mean).mean())
-    spread = variance**0.5 if variance > _CONSTANT * square else 1.0
-    return Scale(torch.tensor(mean, dtype=torch.float32), spread)
-
-
 def _filled(parts: Sequence[Array], scale: Scale, device: str) -> torch.Tensor:
     """Return all tokens [samples, token, D] on one scale, float32 on ``device``."""
     shape = (sum(map(len, parts)), *parts[0].shape[1:])
     values = torch.empty(shape, dtype=torch.float32, device=device)
-    mean, place = scale.mean.to(device), 0
+    mean, place = torch.tensor(scale.mean, dtype=torch.float32, device=device), 0
     for part in parts:
         for start in range(0, len(part), _ROWS):
             rows = torch.tensor(part[start : start + _ROWS], dtype=torch.float32, device=device)

@@ -7,7 +7,9 @@ from torch import nn
 
 from podium.nn.discovery.layers import linear, normalised
 from podium.nn.discovery.losses import (
+    FREE,
     STUDENT_TEMPERATURE,
+    SUPERVISED,
     LegoRegulariser,
     distillation,
     entropy_gap,
@@ -16,9 +18,6 @@ from podium.nn.discovery.losses import (
     teacher_temperature,
 )
 from podium.nn.discovery.refiner import TokenRefiner
-
-FREE, SUPERVISED = 0.65, 0.35
-"""Weights of the losses without and with labels."""
 
 
 class Summary(nn.Module):

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 import torch
 from torch.nn import functional
 
+FREE, SUPERVISED = 0.65, 0.35
+"""Weights of the losses without and with labels."""
+
 CONTRAST_TEMPERATURE = 1.0
 SUPERVISED_TEMPERATURE = 0.07
 STUDENT_TEMPERATURE = 0.1
@@ -114,7 +117,8 @@ class LegoRegulariser:
         \mathrm{KL}(p^{(1)}_b \| p^{(2)}_b), \quad p = \mathrm{softmax}(c / 0.1)
 
     Source: Cao et al., Solving the Catastrophic Forgetting Problem in Generalized Category
-    Discovery, CVPR 2024; weights and temperatures as in the authors' code.
+    Discovery, CVPR 2024; weights and temperatures as in the authors' code, where DKL is part of the
+    loss without labels, with its weight of .65, and LER is added to the whole with a weight of 2.
     """
 
     old: int
@@ -126,7 +130,7 @@ class LegoRegulariser:
     mean: torch.Tensor | None = None
 
     def __call__(self, cosines: torch.Tensor, unlabelled: torch.Tensor) -> torch.Tensor:
-        """Return ``weight`` LER + DKL of ``cosines`` [2 B, K]; ``unlabelled`` marks rows [2 B]."""
+        """Return ``weight`` LER + .65 DKL of ``cosines`` [2 B, K]; ``unlabelled`` marks rows."""
         classes = cosines.shape[1]
         if self.mean is None:
             self.mean = torch.full_like(cosines[0].detach(), 1 / classes)
@@ -141,4 +145,4 @@ class LegoRegulariser:
             self.mean = self.momentum * self.mean + (1 - self.momentum) * now
         first, second = log_student.chunk(2)
         divergence = functional.kl_div(second, first, reduction="batchmean", log_target=True)
-        return self.weight * (local * chosen).mean() + divergence
+        return self.weight * (local * chosen).mean() + FREE * divergence
