@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from podium.discovery.samples import Tokens
+from podium.contracts import Array
 from podium.errors import InputError
 
 _ROWS = 512
@@ -31,7 +31,7 @@ class Scale:
     spread: float
 
 
-def measured(parts: Sequence[Tokens], name: str) -> Scale:
+def measured(parts: Sequence[Array], name: str) -> Scale:
     """Return the scale of tokens [samples, token, feature], given in parts.
 
     Raises:
