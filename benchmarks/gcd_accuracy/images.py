@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import tarfile
 import zlib
@@ -35,8 +36,11 @@ def read_mnist5k(file: Path) -> tuple[Pixels, Ints]:
     """
     try:
         with gzip.open(file, "rt", encoding="ascii") as stream:
-            table = np.loadtxt(stream, delimiter=",", dtype=np.int64, ndmin=2)
-    except (OSError, EOFError, zlib.error, ValueError) as error:
+            text = stream.read()
+        if not text.strip():
+            raise ValueError("an empty table")
+        table = np.loadtxt(io.StringIO(text), delimiter=",", dtype=np.int64, ndmin=2, comments=None)
+    except (OSError, EOFError, OverflowError, zlib.error, ValueError) as error:
         raise InputError("not a table of digits", where=str(file), found=str(error)) from error
     if table.shape[1] != _SIDE * _SIDE + 1 or table.min() < 0 or table.max() > 255:
         raise InputError(

@@ -25,6 +25,9 @@ from podium.seeding import generator
 
 Ints = npt.NDArray[np.int64]
 
+WIDEST = 4096
+"""Columns that features may have: their d x d matrix, in double precision, then takes 128 MiB."""
+
 _SHOWN = 5
 _FEATURES = ("labelled_features", "unlabelled_features")
 _OF_FEATURES = ("rank_99", "von_neumann_entropy", "class_count_error")
@@ -69,8 +72,8 @@ def score(prediction: Prediction, instance: Instance, recipe: Recipe) -> Scores:
     """Score the clusters, and the features where a method returns them.
 
     Raises:
-        InvalidPredictionError: a cluster that is not below the number of samples, or only one of
-            the two arrays of features.
+        InvalidPredictionError: a cluster that is not below the number of samples, only one of
+            the two arrays of features, or features of more than ``WIDEST`` columns.
     """
     truth, labels = instance.hidden["truth"], instance.public["labels"]
     clusters = prediction["clusters"]
@@ -107,6 +110,12 @@ def _diagnostics(
             f"expected both or neither of {' and '.join(_FEATURES)}; found {given[0]} alone"
         )
     labelled, unlabelled = (prediction[name] for name in _FEATURES)
+    width = labelled.shape[1]
+    if width > WIDEST:
+        raise InvalidPredictionError(
+            f"features may have at most {WIDEST} columns; found {width}: return fewer of them (the "
+            "mean of the tokens, or principal axes), or no features"
+        )
     energies = spectrum(labelled, unlabelled)
     estimate = estimate_classes(
         labelled, labels, unlabelled, generator(recipe.seed, recipe.task, recipe.problem, "count")

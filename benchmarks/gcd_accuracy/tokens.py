@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -83,8 +84,9 @@ def mobilenet_tokens(name: str, pictures: Pixels, *, weights: Path, dimension: i
         name,
         compute,
         sources=[weights],
-        code=[compress, extractor, mobilenet_v2, resize],
+        code=[_this_module(), compress, extractor, mobilenet_v2, resize],
         parameters={
+            **_versions(),
             "dimension": _KEPT,
             "pictures": hashlib.sha256(np.ascontiguousarray(pictures).data).hexdigest(),
         },
@@ -160,8 +162,8 @@ def transformer_tokens(
         name,
         compute,
         sources=[weights, *files],
-        code=[extractor, pictures, resize, vit, reader],
-        parameters={"size": size, "pool": pool, "last_block": last_block},
+        code=[_this_module(), extractor, pictures, resize, vit, reader],
+        parameters={**_versions(), "size": size, "pool": pool, "last_block": last_block},
     )
     return TransformerTokens(
         found["patches"],
@@ -186,6 +188,16 @@ def pooled_side(grid: int, pool: int) -> int:
             found=str(pool),
         )
     return grid // pool
+
+
+def _this_module() -> ModuleType:
+    """Return this module: how tokens are averaged and put together is part of what they are."""
+    return sys.modules[__name__]
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions of what resizes pictures and runs the network."""
+    return {name: version(name) for name in ("pillow", "torch")}
 
 
 def _told(parts: Iterable[slice], count: int, name: str) -> Iterator[slice]:

@@ -41,7 +41,7 @@ def new_method(name: str, *, task: str, folder: Path | None) -> None:
     _write(place, written)
     print(f"wrote {place}: {', '.join(written)}")
     print("next:")
-    print(f"  edit {place / 'method.py'}: replace the random draws")
+    print(f"  edit {place / 'method.py'}: put your method in place of what it starts as")
     print(f"  podium check {shown}")
     print(f"  podium run {task} --entry {shown}")
 

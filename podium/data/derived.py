@@ -6,10 +6,13 @@ import contextlib
 import fcntl
 import hashlib
 import json
+import lzma
 import os
 import re
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +27,24 @@ from podium.errors import InputError, MissingError
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 
+_CONTENTS = "contents.json"
+"""What the archive holds: the dtype and the shape of each array, by name."""
+
+_DAMAGE = (
+    OSError,
+    EOFError,
+    KeyError,
+    OverflowError,
+    TypeError,
+    RuntimeError,  # "encrypted", and as NotImplementedError an unknown compression or version
+    ValueError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+)
+"""What reading a damaged archive raises, depending on the byte that is wrong."""
+
 
 def derived_arrays(
     name: str,
@@ -35,8 +56,9 @@ def derived_arrays(
 ) -> dict[str, Array]:
     """Return what ``compute`` gives, computed once for one set of files, code and parameters.
 
-    The arrays lie in the cache under a digest of all three, as ``.npz`` without pickles, written
-    to a temporary file and renamed. Reading verifies them; a damaged file is computed anew. Of
+    The arrays lie in the cache under a digest of all three, as ``.npz`` without pickles and with a
+    list of what it holds, written to a temporary file and renamed. Reading verifies the check sums
+    and the list; a damaged file is computed anew. Of
     several processes that need the same arrays one computes, the others wait for it.
 
     Args:
@@ -93,18 +115,36 @@ def _checked(arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _read(path: Path) -> dict[str, Array] | None:
-    """Return the stored arrays; None where there are none, or where they are damaged.
-
-    Every array's check sum is verified as it is read.
-    """
+    """Return the stored arrays; None where there are none, or where they are damaged."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+        with zipfile.ZipFile(path) as bundle:
+            # Check sums first: no damaged header is ever taken for an array's size or type.
+            wrong = bundle.testzip()
+            if wrong is not None:
+                raise zipfile.BadZipFile(f"bad check sum of {wrong}")
+            contents = json.loads(bundle.read(_CONTENTS))
+            expected = {_CONTENTS, *(f"{name}.npy" for name in contents)}
+            if set(bundle.namelist()) != expected:
+                raise zipfile.BadZipFile("not the arrays it lists")
+            found = {name: _read_array(bundle, name) for name in contents}
+            if _contents(found) != contents:
+                raise zipfile.BadZipFile("not the arrays it lists")
+            return found
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except _DAMAGE as error:
         print(f"{path}: damaged ({' '.join(str(error).split())}), computed anew")
         return None
+
+
+def _read_array(bundle: zipfile.ZipFile, name: str) -> Array:
+    with bundle.open(f"{name}.npy") as member:
+        array: Array = np.lib.format.read_array(member, allow_pickle=False)
+    return array
+
+
+def _contents(arrays: Mapping[str, Array]) -> dict[str, list[Any]]:
+    return {name: [array.dtype.str, list(array.shape)] for name, array in arrays.items()}
 
 
 def _write(path: Path, arrays: Mapping[str, Array]) -> None:
@@ -112,6 +152,7 @@ def _write(path: Path, arrays: Mapping[str, Array]) -> None:
         part = Path(folder) / path.name
         with part.open("xb") as file:
             with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:
+                bundle.writestr(_CONTENTS, json.dumps(_contents(arrays)))
                 for name, array in arrays.items():
                     with bundle.open(f"{name}.npy", "w", force_zip64=True) as member:
                         np.lib.format.write_array(member, array, allow_pickle=False)

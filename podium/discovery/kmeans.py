@@ -218,11 +218,12 @@ def _check_tolerance(tolerance: float) -> None:
 
 def _check(labelled: Floats, labels: Ints, unlabelled: Floats, classes: int) -> None:
     """Raise InputError for samples that cannot be grouped into ``classes``."""
-    if labelled.ndim != 2 or unlabelled.ndim != 2 or labelled.shape[1] != unlabelled.shape[1]:
+    fit = labelled.ndim == unlabelled.ndim == 2 and labelled.shape[1] == unlabelled.shape[1]
+    if not fit or not labelled.shape[1]:
         raise InputError(
             "features do not fit",
             where="labelled, unlabelled",
-            expected="two arrays [samples, dimension] of one dimension",
+            expected="two arrays [samples, dimension] of one dimension, 1 or more",
             found=f"{list(labelled.shape)} and {list(unlabelled.shape)}",
         )
     if labels.shape != (len(labelled),) or labels.dtype.kind not in "iu" or (labels < 0).any():

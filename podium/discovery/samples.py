@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.contracts import Arrays
+from podium.errors import InputError
 
 Tokens = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
@@ -69,7 +70,13 @@ class Samples:
 
 
 def read_samples(public: Arrays) -> Samples:
-    """Return a problem's public arrays as ``Samples``."""
+    """Return a problem's public arrays as ``Samples``.
+
+    Raises:
+        InputError: no labels, a negative one, an old class without a labelled sample, or fewer
+            classes than old ones.
+    """
+    _check_labels(public["labels"], int(public["classes"][0]))
     rows, columns = (int(n) for n in public["grid"])
     return Samples(
         labelled=public["labelled_tokens"],
@@ -81,6 +88,33 @@ def read_samples(public: Arrays) -> Samples:
         unlabelled_class=public.get("unlabelled_class_tokens"),
         block=_block(public),
     )
+
+
+def _check_labels(labels: Ints, classes: int) -> None:
+    if not labels.size:
+        raise InputError("there are no labelled samples", where="labels", expected="one or more")
+    found = np.unique(labels)
+    if found[0] < 0:
+        raise InputError(
+            "a label is negative", where="labels", expected=">= 0", found=f"{found[0]}"
+        )
+    old = int(found[-1]) + 1
+    if classes < old:
+        raise InputError(
+            "fewer clusters than old classes",
+            where="classes",
+            expected=f"at least {old}",
+            found=str(classes),
+        )
+    if found.size < old:
+        missing = int(np.flatnonzero(found != np.arange(found.size))[0])
+        raise InputError(
+            "an old class has no labelled sample",
+            where="labels",
+            expected=f"a sample of each class 0 to {old - 1}",
+            found=f"none of {missing}",
+            fix="number the old classes 0, 1, ... without gaps",
+        )
 
 
 def _block(public: Arrays) -> BackboneBlock | None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -11,7 +14,8 @@ from podium.errors import InputError
 Floats = npt.NDArray[np.float64]
 
 _ROWS = 4096
-"""Rows taken in one go, so that the features are never copied whole in double precision."""
+_ENTRIES = 1 << 22
+"""Rows and numbers taken in one go: tall features are never copied whole in double precision."""
 
 
 def spectrum(*features: npt.ArrayLike) -> Floats:
@@ -19,7 +23,9 @@ def spectrum(*features: npt.ArrayLike) -> Floats:
 
     .. math:: \rho = \frac{\sum_i f_i f_i^\top / |f_i|^2}{\mathrm{tr}(\cdot)}
 
-    It is not centred. Rows of zeros have no direction and are left out.
+    It is not centred. Rows of zeros have no direction and are left out. Features wider than they
+    are many have the nonzero eigenvalues of the samples' Gram matrix, which is the smaller one: no
+    matrix larger than the features themselves is ever held.
 
     Args:
         features: one or more float arrays [samples, dimension], taken together.
@@ -38,24 +44,41 @@ def spectrum(*features: npt.ArrayLike) -> Floats:
             expected="[samples, dimension] each",
             found=", ".join(str(list(p.shape)) for p in parts) or "none",
         )
-    total = np.zeros((parts[0].shape[1],) * 2)
+    samples, width = sum(map(len, parts)), parts[0].shape[1]
+    if samples < width:
+        rows = np.empty((samples, width))
+        start = 0
+        for block in _unit_rows(parts):
+            rows[start : start + len(block)] = block
+            start += len(block)
+        total = rows @ rows.T
+    else:
+        total = np.zeros((width, width))
+        for block in _unit_rows(parts):
+            total += block.T @ block
+    trace = float(np.trace(total))
+    if trace == 0.0:
+        return np.zeros(0)
+    total /= trace
+    values = np.linalg.eigvalsh(total)[::-1].clip(min=0.0)
+    energies = np.zeros(width)
+    energies[: values.size] = values / values.sum()
+    return energies
+
+
+def _unit_rows(parts: Sequence[npt.NDArray[Any]]) -> Iterator[Floats]:
+    """Yield the rows of all parts at unit length, block by block; a row of zeros stays one."""
     for part in parts:
-        for start in range(0, len(part), _ROWS):
-            rows = part[start : start + _ROWS].astype(np.float64)
+        step = max(1, min(_ROWS, _ENTRIES // max(part.shape[1], 1)))
+        for start in range(0, len(part), step):
+            rows = part[start : start + step].astype(np.float64)
             if not np.isfinite(rows).all():
                 raise InputError("features must be finite", where="features")
             # Scaled by the largest entry first: a square must neither overflow nor vanish.
             largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
             rows = np.divide(rows, largest, out=np.zeros_like(rows), where=largest > 0)
             length = np.sqrt(np.square(rows).sum(axis=1, keepdims=True))
-            rows = np.divide(rows, length, out=rows, where=length > 0)
-            total += rows.T @ rows
-    trace = float(np.trace(total))
-    if trace == 0.0:
-        return np.zeros(0)
-    values = np.linalg.eigvalsh(total / trace)[::-1].clip(min=0.0)
-    energies: Floats = values / values.sum()
-    return energies
+            yield np.divide(rows, length, out=rows, where=length > 0)
 
 
 def rank_at(energies: Floats, share: float = 0.99) -> float:

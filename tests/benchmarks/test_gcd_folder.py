@@ -14,7 +14,7 @@ import torch
 from PIL import Image
 
 import podium.benchmarks.gcd_accuracy
-from podium.benchmarks.gcd_accuracy import folder, images, task
+from podium.benchmarks.gcd_accuracy import folder, images, task, tokens
 from podium.contracts import Arrays, Instance, Recipe
 from podium.data.resolver import Resolver, sha256_of
 from podium.declarations import toml
@@ -218,6 +218,29 @@ def test_pictures_and_weights_are_both_recorded() -> None:
     params = {**SPEC.problem("image-folder").params, "size": 32}
     task.build(Recipe("gcd_accuracy", "image-folder", "full", params, 0), context)
     assert [d.name for d in context.files.used] == ["image_folder/", "dino_vitb16/"]
+
+
+@pytest.mark.parametrize("change", ["code", "pillow", "torch"])
+def test_tokens_depend_on_this_code_and_the_libraries(
+    change: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert data.exists()
+    monkeypatch.setenv("PODIUM_CACHE", str(tmp_path / "cache"))
+
+    def make() -> int:
+        made_folder()
+        return len(list((tmp_path / "cache").glob("derived/*/*.npz")))
+
+    assert make() == 1
+    assert make() == 1
+    if change == "code":
+        edited = tmp_path / "tokens.py"
+        edited.write_text(Path(str(tokens.__file__)).read_text() + "# pooled otherwise\n")
+        monkeypatch.setattr(tokens, "__file__", str(edited))
+    else:
+        before = tokens.version
+        monkeypatch.setattr(tokens, "version", lambda n: "0.1" if n == change else before(n))
+    assert make() == 2
 
 
 @pytest.mark.usefixtures("data")

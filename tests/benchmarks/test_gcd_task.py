@@ -340,3 +340,15 @@ def test_claims() -> None:
     real = {p.id for p in SPEC.in_tier("small")} - {"parts-composition"}
     reported = {c.problems[0] for c in SPEC.claims if c.metric == "accuracy_new" and not c.gate}
     assert reported == real
+
+
+@pytest.mark.parametrize("width", [task.WIDEST + 1, 32_000])
+def test_absurdly_wide_features_are_refused(width: int) -> None:
+    recipe, instance = built("digits-smoke")
+    features = {  # no memory of their own
+        name: np.broadcast_to(np.float32(1), (len(instance.public[array]), width))
+        for name, array in zip(FEATURES, ("labelled_tokens", "unlabelled_tokens"), strict=True)
+    }
+    prediction = {"clusters": instance.hidden["truth"], **features}
+    with pytest.raises(InvalidPredictionError, match=f"at most 4096 columns; found {width}: "):
+        task.score(prediction, instance, recipe)

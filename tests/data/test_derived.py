@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import multiprocessing
 import os
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -108,12 +110,49 @@ def flip(content: bytes, at: int) -> bytes:
     return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
 
 
+def bare(array: Array) -> bytes:
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def archive(**members: bytes) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as bundle:
+        for name, content in members.items():
+            bundle.writestr(name, content)
+    return file.getvalue()
+
+
+def member(content: bytes, name: str) -> bytes:
+    with zipfile.ZipFile(io.BytesIO(content)) as bundle:
+        return bundle.read(name)
+
+
 DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "empty": lambda _: b"",
     "cut": lambda content: content[: len(content) // 2],
     "text": lambda _: b"not an archive",
     "one bit of a value": lambda content: flip(content, 4000),
     "one bit of the header": lambda content: flip(content, content.index(b"descr") + 1),
+    "a bare array": lambda _: bare(np.arange(1000.0)),
+    "an empty archive": lambda _: archive(),
+    "no list": lambda content: archive(**{"x.npy": member(content, "x.npy")}),
+    "a missing array": lambda content: archive(
+        **{"contents.json": member(content, "contents.json")}
+    ),
+    "an array too many": lambda content: archive(
+        **{n: member(content, n) for n in ("contents.json", "x.npy")}, **{"y.npy": b""}
+    ),
+    "an array of another shape": lambda content: archive(
+        **{"contents.json": member(content, "contents.json"), "x.npy": bare(np.arange(999.0))}
+    ),
+    "an array of another type": lambda content: archive(
+        **{"contents.json": member(content, "contents.json"), "x.npy": bare(np.arange(1000))}
+    ),
+    "a list of another kind": lambda content: archive(
+        **{"contents.json": b"7", "x.npy": member(content, "x.npy")}
+    ),
 }
 
 
@@ -134,6 +173,29 @@ def test_a_damaged_file_is_computed_anew(
     assert "damaged" in capsys.readouterr().out
     np.testing.assert_array_equal(ask(), np.arange(1000.0))
     assert compute.calls == 2
+
+
+@pytest.mark.parametrize("mask", [8, 255])
+def test_whatever_byte_is_damaged_the_arrays_are_right(
+    mask: int, tmp_path: Path, source: Path, code: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # many small files
+    compute = Counted(x=np.arange(4.0), y=np.array([[1, 2]], dtype=np.int64))
+
+    def ask() -> dict[str, Array]:
+        return derived_arrays("toy", compute, sources=[source], code=[code], parameters={})
+
+    ask()
+    [path] = stored(tmp_path)
+    whole = path.read_bytes()
+    for at, byte in enumerate(whole):
+        path.write_bytes(whole[:at] + bytes([byte ^ mask]) + whole[at + 1 :])
+        found = ask()
+        assert found.keys() == compute.arrays.keys(), at
+        for name, array in compute.arrays.items():
+            np.testing.assert_array_equal(found[name], array, err_msg=str(at), strict=True)
+    # Bytes that hold neither data nor its place, such as times, damage nothing.
+    assert len(whole) // 2 < compute.calls <= len(whole) + 1
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path: Path, source: Path, code: ModuleType) -> None:

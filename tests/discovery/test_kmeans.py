@@ -322,6 +322,7 @@ def test_the_seed_decides_and_nothing_else() -> None:
         ({"labels": np.array([0, 1, 2, 10**15])}, "fewer clusters than old classes"),
         ({"unlabelled": np.zeros((3, 3))}, "do not fit"),
         ({"unlabelled": np.zeros(3)}, "do not fit"),
+        ({"labelled": np.zeros((4, 0)), "unlabelled": np.zeros((9, 0))}, "dimension, 1 or more"),
         ({"unlabelled": np.zeros((0, 2))}, "too few samples"),
         ({"unlabelled": np.zeros((1, 2)), "classes": 5}, "at least 2, one for each new class"),
         ({"unlabelled": np.full((9, 2), np.nan)}, "finite"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -112,3 +113,27 @@ def test_bad_input() -> None:
     for share in (0.0, 1.1, math.nan):
         with pytest.raises(InputError, match="share"):
             rank_at(np.array([1.0]), share)
+
+
+@pytest.mark.parametrize("dimension", [30, 31, 32, 300])
+def test_wide_features_agree_with_the_singular_values(dimension: int) -> None:
+    features = normal(6, 31, dimension) * np.arange(1, dimension + 1)
+    unit = features / np.linalg.norm(features, axis=1, keepdims=True)
+    squares = np.zeros(dimension)
+    squares[: min(31, dimension)] = np.linalg.svd(unit, compute_uv=False) ** 2
+    energies = spectrum(features[:4], features[4:])
+    np.testing.assert_allclose(energies, squares / 31, atol=1e-14)
+
+
+def test_wide_features_cost_no_more_than_they_hold() -> None:
+    """Their d x d matrix would take 8 GB, and an hour."""
+    features = normal(7, 5, 32_000).astype(np.float32)
+    tracemalloc.start()
+    try:
+        energies = spectrum(features[:2], features[2:])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 * features.nbytes
+    assert energies.shape == (32_000,)
+    assert rank_at(energies) == 5.0

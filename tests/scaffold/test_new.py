@@ -178,6 +178,17 @@ def test_from_the_name_to_a_checked_folder(
     assert check("my-method", as_json=False) == 0
 
 
+@pytest.mark.parametrize("task", ["granger_recovery", "gw_alignment", "gcd_accuracy"])
+def test_the_next_step_holds_for_every_template(
+    task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "mine"
+    new_method("mine", task=task, folder=place)
+    out = capsys.readouterr().out
+    assert f"edit {place / 'method.py'}: put your method in place of what it starts as" in out
+    assert "It starts as " in (place / "method.py").read_text()
+
+
 def test_the_folder_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = tmp_path / "a b" / "c"
     new_method("mine", task="granger_recovery", folder=place)
