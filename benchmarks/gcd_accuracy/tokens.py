@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib.metadata import version
+from importlib import metadata
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -197,7 +197,7 @@ def _this_module() -> ModuleType:
 
 def _versions() -> dict[str, str]:
     """Return the versions of what resizes pictures and runs the network."""
-    return {name: version(name) for name in ("pillow", "torch")}
+    return {name: metadata.version(name) for name in ("pillow", "torch")}
 
 
 def _told(parts: Iterable[slice], count: int, name: str) -> Iterator[slice]:

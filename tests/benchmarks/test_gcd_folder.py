@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import tarfile
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -238,8 +239,8 @@ def test_tokens_depend_on_this_code_and_the_libraries(
         edited.write_text(Path(str(tokens.__file__)).read_text() + "# pooled otherwise\n")
         monkeypatch.setattr(tokens, "__file__", str(edited))
     else:
-        before = tokens.version
-        monkeypatch.setattr(tokens, "version", lambda n: "0.1" if n == change else before(n))
+        before = metadata.version
+        monkeypatch.setattr(metadata, "version", lambda n: "0.1" if n == change else before(n))
     assert make() == 2
 
 

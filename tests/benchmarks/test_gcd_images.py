@@ -9,6 +9,7 @@ import json
 import struct
 import zipfile
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -282,8 +283,8 @@ def test_tokens_are_made_anew_with_other_code_or_libraries(
         edited.write_text(Path(str(tokens.__file__)).read_text() + "# pooled otherwise\n")
         monkeypatch.setattr(tokens, "__file__", str(edited))
     else:
-        before = tokens.version
-        monkeypatch.setattr(tokens, "version", lambda n: "0.1" if n == change else before(n))
+        before = metadata.version
+        monkeypatch.setattr(metadata, "version", lambda n: "0.1" if n == change else before(n))
     assert make() == 2
 
 
