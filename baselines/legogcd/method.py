@@ -16,7 +16,7 @@ def run(
     batch: int = 128,
     learning_rate: float = 0.03,
     weight_decay: float = 0.01,
-    entropy_weight: float = 1.0,
+    entropy_weight: float = 4.0,
     width: int = 128,
     keep: float = 0.75,
     noise: float = 0.1,

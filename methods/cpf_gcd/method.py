@@ -26,7 +26,7 @@ def run(
     epochs: int = 100,
     steps: int = 800,
     batch: int = 128,
-    learning_rate: float = 0.01,
+    learning_rate: float = 0.003,
     weight_decay: float = 0.01,
     entropy_weight: float = 1.0,
     width: int = 128,

@@ -115,10 +115,11 @@ def test_the_module_adds_at_most_15_percent_to_a_step_with_the_backbone() -> Non
     assert added <= 0.15 * whole
 
 
-def test_a_run_takes_at_most_30_seconds_on_one_thread() -> None:
+def test_a_step_with_a_module_stays_within_reach_of_the_hosts() -> None:
     with one_thread():
         seconds = least_times({name: make_step(make) for name, make in MODULES.items()}, 8)
     print()
     for name, each in seconds.items():
         print(f"{name}: {each * 1e3:.1f} ms a step, {each * STEPS:.1f} s a run of {STEPS} steps")
-    assert max(seconds.values()) * STEPS <= 30
+    assert seconds["cpf_gcd"] <= 8 * seconds["simgcd"]
+    assert max(seconds.values()) <= 12 * seconds["simgcd"]
