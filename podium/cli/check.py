@@ -51,8 +51,11 @@ def check(target: str, *, as_json: bool) -> int:
     A check that fails in several places has a finding for each.
 
     Raises:
-        InputError: there is no such folder, entry or task.
+        InputError: there is no such folder, entry or task, or ``PODIUM_DATA`` names no folder.
     """
+    from podium.data.resolver import data_folder
+
+    data_folder()
     registry, subjects = _subjects(target)
     _examine(registry, subjects)
     broken = [f for s in subjects for f in s.findings if f.state == "failed"]

@@ -92,10 +92,16 @@ def run(options: Options) -> int:
 def carry_out(
     specs: Sequence[RunSpec], registry: Registry, store: Store, *, jobs: int | None
 ) -> list[Record]:
-    """Run specs with a live display on standard error; return their records."""
+    """Run specs with a live display on standard error; return their records.
+
+    Raises:
+        InputError: ``PODIUM_DATA`` names no folder.
+    """
     from podium.cli.progress import display
+    from podium.data.resolver import data_folder
     from podium.runner.local import run_all
 
+    data_folder()
     tasks = {name: registry.task(name).spec for name in _tasks(specs)}
     workers = worker_count(jobs, specs[0].threads)
     with display(specs, tasks, workers) as show:

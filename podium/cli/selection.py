@@ -107,7 +107,19 @@ def sources_line(loaded: Loaded, records: Sequence[Record]) -> str:
     line = f"Records: {local} local{where}, {bundled} bundled with Podium"
     if loaded.stale:
         line += f"; {len(loaded.stale)} of another version of the task are left out"
-    return line + "."
+    hidden = _displaced(loaded, records)
+    if not hidden:
+        return f"{line}."
+    runs = "run" if hidden == 1 else "runs"
+    stands = "the bundled one stands" if hidden == 1 else "the bundled ones stand"
+    return (
+        f"{line}.\n{hidden} local {runs} without a score; {stands} (--only local shows the {runs})."
+    )
+
+
+def _displaced(loaded: Loaded, records: Sequence[Record]) -> int:
+    shown = {r.identity for r in records}
+    return sum(r.identity in shown for r in loaded.displaced)
 
 
 def sources_json(loaded: Loaded, records: Sequence[Record]) -> dict[str, Any]:
@@ -116,6 +128,7 @@ def sources_json(loaded: Loaded, records: Sequence[Record]) -> dict[str, Any]:
         "local": loaded.count("local", records),
         "bundled": loaded.count("bundled", records),
         "other_versions": len(loaded.stale),
+        "local_without_score": _displaced(loaded, records),
     }
 
 

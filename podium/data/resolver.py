@@ -79,8 +79,8 @@ class Resolver:
             MissingError: there is no such folder, or no file in it.
         """
         relative = _inside(name)
-        root = os.environ.get("PODIUM_DATA")
-        path = _data_folder(root) / relative if root else None
+        root = data_folder()
+        path = None if root is None else root / relative
         files = [] if path is None else _files_in(path)
         if path is None or not files:
             found = "PODIUM_DATA is not set"
@@ -134,7 +134,15 @@ def _inside(name: str) -> PurePosixPath:
     return relative
 
 
-def _data_folder(root: str) -> Path:
+def data_folder() -> Path | None:
+    """Return the folder that ``PODIUM_DATA`` names; ``None`` where it is not set.
+
+    Raises:
+        InputError: it names no folder.
+    """
+    root = os.environ.get("PODIUM_DATA")
+    if not root:
+        return None
     folder = expanded(root, where="PODIUM_DATA")
     if not folder.is_dir():
         raise InputError(
@@ -163,11 +171,11 @@ def _accepted(spec: FileSpec) -> tuple[str, ...]:
 
 def _in_data_folder(spec: FileSpec, relative: PurePosixPath, tried: list[str]) -> Path | None:
     """Return the file under ``PODIUM_DATA``; note in ``tried`` why there is none."""
-    root = os.environ.get("PODIUM_DATA")
-    if not root:
+    root = data_folder()
+    if root is None:
         tried.append("PODIUM_DATA: not set")
         return None
-    path = _data_folder(root) / relative
+    path = root / relative
     if not path.is_file():
         tried.append(f"PODIUM_DATA: no file {path}")
         return None

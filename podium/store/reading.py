@@ -23,7 +23,8 @@ class Loaded:
 
     ``records`` are of each task's current version, one for each identity. ``stale`` are of another
     version, whose scores must not be compared with them. ``store`` is the local folder that was
-    read, if any. ``notices`` are sentences that the reader of a table has to see.
+    read, if any. ``notices`` are sentences that the reader of a table has to see. ``displaced`` are
+    local runs that gave no score where a bundled record of the same run did, which stands.
     """
 
     records: tuple[Record, ...]
@@ -31,6 +32,7 @@ class Loaded:
     sources: Mapping[Identity, Source]
     store: Path | None
     notices: tuple[str, ...]
+    displaced: tuple[Record, ...] = ()
 
     def count(self, source: Source, records: Sequence[Record] | None = None) -> int:
         """Return how many of ``records`` (default: all current ones) come from ``source``."""
@@ -71,8 +73,8 @@ def load_records(
 ) -> Loaded:
     """Read the local store merged over the bundled records.
 
-    A local record stands before a bundled one of the same identity, unless the local run was
-    skipped; among records of one source the newest stands.
+    A local record stands before a bundled one of the same identity, unless only the bundled one is
+    ``ok``, or the local run was skipped; among records of one source the newest stands.
 
     Args:
         store: the local store; see :func:`locate_store` for what ``None`` means.
@@ -101,8 +103,13 @@ def load_records(
     if only != "local":
         bundled = newest(read_bundled(task))
     chosen: dict[Identity, tuple[Record, Source]] = {r.identity: (r, "bundled") for r in bundled}
+    displaced: list[Record] = []
     for record in local:
-        if record.status == "skipped" and record.identity in chosen:
+        other = chosen.get(record.identity)
+        if other is not None and record.status != "ok" and other[0].status == "ok":
+            displaced.append(record)
+            continue
+        if other is not None and record.status == "skipped":
             continue
         chosen[record.identity] = (record, "local")
     current = dict(versions or {})
@@ -117,4 +124,5 @@ def load_records(
         sources={identity: source for identity, (_, source) in chosen.items()},
         store=path,
         notices=tuple(notices),
+        displaced=tuple(displaced),
     )

@@ -126,7 +126,8 @@ def test_show_json_has_the_documented_shape(store: Path, capsys: Capture) -> Non
     assert (found["task"], found["version"], found["tier"]) == ("toy", 2, "small")
     assert (found["metric"], found["direction"], found["level"]) == ("auroc", "higher", 0.95)
     assert found["problems"] == ["p1", "p2"]
-    assert found["records"] == {"local": 18, "bundled": 6, "other_versions": 1}
+    counts = {"local": 18, "bundled": 6, "other_versions": 1, "local_without_score": 0}
+    assert found["records"] == counts
     first, last = found["rows"][0], found["rows"][-1]
     assert (first["rank"], first["entry"], first["kind"]) == (1, "ours", "reference")
     low, high = first["interval"]
@@ -383,5 +384,10 @@ def test_every_key_is_documented(store: Path, capsys: Capture) -> None:
     claims("toy", store=store, as_json=True)
     assert keys_of(printed(capsys), ids) <= documented["claims"]
     compare("toy", "ours", "shaky", store=store, as_json=True)
-    shared = documented["show"] & {"local", "bundled", "other_versions"}
+    shared = documented["show"] & {
+        "local",
+        "bundled",
+        "other_versions",
+        "local_without_score",
+    }
     assert keys_of(printed(capsys), ids) <= documented["compare"] | shared

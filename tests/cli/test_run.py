@@ -291,3 +291,13 @@ def test_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
         shell=True, cwd=tmp_path, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("verb", [("run", *SMOKE, "--seeds", "1"), ("check", "correlation")])
+def test_a_data_folder_that_is_none_stops_before_anything_runs(
+    tmp_path: Path, verb: tuple[str, ...]
+) -> None:
+    done = podium(*verb, cwd=tmp_path, environment={"PODIUM_DATA": str(tmp_path / "absent")})
+    assert done.returncode == 2
+    assert "PODIUM_DATA is not a folder" in done.stderr
+    assert not (tmp_path / "results").exists()

@@ -66,9 +66,22 @@ def test_a_skipped_run_never_hides_one_that_was_made(
     skipped = toy_record("a", status="skipped", reason="needs tigramite")
     found = load_records(filled(tmp_path / "s", skipped, toy_record("b", status="skipped")))
     assert {r.entry: r.status for r in found.records} == {"a": "ok", "b": "skipped"}
-    failed = toy_record("a", status="failed", reason="ValueError")
-    found = load_records(filled(tmp_path / "t", failed))
-    assert [r.status for r in found.records] == ["failed"]
+
+
+@pytest.mark.parametrize("status", ["failed", "timeout", "out_of_memory", "invalid", "skipped"])
+def test_a_local_run_without_a_score_leaves_the_bundled_one_standing(
+    bundled: Bundled, toy_record: Make, tmp_path: Path, status: str
+) -> None:
+    bundled.extend([toy_record("a"), toy_record("b", status="failed", reason="bundled")])
+    local = [toy_record(e, status=status, reason="local", key=f"{e}9") for e in ("a", "b")]
+    store = filled(tmp_path / "s", *local)
+    found = load_records(store)
+    assert {r.entry: r.status for r in found.records}["a"] == "ok"
+    assert [r.entry for r in found.displaced] == ["a"]
+    assert found.count("bundled") == (2 if status == "skipped" else 1)
+    alone = load_records(store, only="local")
+    assert {r.status for r in alone.records} == {status}
+    assert alone.displaced == ()
 
 
 def test_the_newest_of_one_run_stands_also_within_a_second(toy_record: Make) -> None:

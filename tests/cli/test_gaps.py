@@ -1,0 +1,74 @@
+"""What the reading verbs say where runs, data or records are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from podium.cli import claims as claims_module
+from podium.cli import selection
+from podium.cli.claims import claims
+from podium.cli.show import show
+from podium.declarations.task import TaskSpec
+from podium.plan.spec import Location
+from podium.registry.model import Task
+from podium.registry.registry import Registry
+from podium.store import reading
+from podium.store.record import Record
+from podium.store.store import Store
+
+Make = Callable[..., Record]
+MakeTask = Callable[..., TaskSpec]
+Capture = pytest.CaptureFixture[str]
+CLAIMS = [
+    {
+        "id": name,
+        "statement": f"{name} holds.",
+        "source": "a paper",
+        "left": "ours",
+        "right": right,
+        "metric": "auroc",
+        "problems": ["p1"],
+        "at_least": 0.1,
+        "min_seeds": 2,
+    }
+    for name, right in (("first", "theirs"), ("second", "nobody"), ("third", "nobody"))
+]
+
+
+@pytest.fixture
+def bundled(
+    toy_task: MakeTask, toy_record: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> list[Record]:
+    """Two bundled entries on p1, two seeds each; two problems in the tier."""
+    task = toy_task(claims=CLAIMS)
+    at = Location(package=None, folder=str(tmp_path))
+    registry = Registry(
+        tasks={"toy": Task(spec=task, at=at, origin="podium")}, entries={}, suites={}, broken=()
+    )
+    for module in (selection, claims_module):
+        monkeypatch.setattr(module, "load_registry", lambda *_: registry)
+    records = [
+        toy_record(entry, "p1", s, value + s / 100, key=f"{entry}{s}")
+        for entry, value in (("ours", 0.9), ("theirs", 0.5))
+        for s in range(2)
+    ]
+    monkeypatch.setattr(reading, "read_bundled", lambda _task=None: records)
+    monkeypatch.setenv("COLUMNS", "200")
+    return records
+
+
+@pytest.mark.usefixtures("bundled")
+def test_a_failed_local_run_is_named_below_the_table(
+    toy_record: Make, tmp_path: Path, capsys: Capture
+) -> None:
+    local = Store(tmp_path / "results")
+    local.write(toy_record("ours", "p1", 0, status="failed", reason="ValueError: no", key="x"))
+    show("toy", store=local.root)
+    out = capsys.readouterr().out
+    assert "1 local run without a score; the bundled one stands" in out
+    assert "ValueError" not in out
+    claims("toy", store=local.root)
+    assert "1 local run without a score; the bundled one stands" in capsys.readouterr().out
