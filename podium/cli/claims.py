@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from podium.stats.verdicts import ClaimResult, judge_claims
 from podium.store.reading import load_records
 
 if TYPE_CHECKING:
+    from podium.declarations.claim import ClaimSpec
     from podium.store.record import Record
 
 
@@ -45,22 +47,33 @@ def claims(
     )
     tell_notices(loaded)
     results: list[ClaimResult] = []
+    measured: set[tuple[str, str]] = set()
     used: list[Record] = []
     for spec in tasks:
         mine = [r for r in loaded.records if r.task == spec.id]
         used.extend(mine)
         results.extend(judge_claims(spec, mine))
+        measured |= {(spec.id, c.id) for c in spec.claims if any(_is_of(c, r) for r in mine)}
     if as_json:
         print_json(msgspec.to_builtins(results))
         return
     if not results:
         print(f"{task} makes no claims." if task else "No task makes a claim.")
         return
-    print(_text(results))
+    print(_text(results, measured))
     print(f"\n{sources_line(loaded, used)}")
 
 
-def _text(results: list[ClaimResult]) -> str:
+def _is_of(claim: ClaimSpec, record: Record) -> bool:
+    """Whether a record of the claim's task is of a run that the claim is about."""
+    return (
+        record.tier == claim.tier
+        and record.entry in claim.entries
+        and record.problem in claim.problems
+    )
+
+
+def _text(results: list[ClaimResult], measured: Collection[tuple[str, str]]) -> str:
     columns = [
         Column("claim"),
         Column("verdict"),
@@ -74,7 +87,7 @@ def _text(results: list[ClaimResult]) -> str:
     rows = [
         [
             f"{r.task}/{r.id}" if several else r.id,
-            r.verdict,
+            r.verdict if (r.task, r.id) in measured else "not measured",
             "yes" if r.gate else "no",
             number(r.estimate),
             "-" if r.interval is None else f"[{number(r.interval[0])}, {number(r.interval[1])}]",
@@ -89,11 +102,17 @@ def _text(results: list[ClaimResult]) -> str:
         render(columns, rows),
         "",
     ]
+    absent: list[str] = []
     for r, cells in zip(results, rows, strict=True):
+        if (r.task, r.id) not in measured:
+            absent.append(cells[0])
+            continue
         lines += [
             f"{cells[0]}: {r.statement} ({r.source})",
             f"    {r.verdict}: {printable(r.reason)}",
         ]
+    if absent:
+        lines.append(f"Not measured, no records of their runs: {', '.join(absent)}.")
     return "\n".join(lines)
 
 

@@ -131,7 +131,7 @@ def ranking_table(ranking: Ranking) -> str:
     count = len(ranking.problems)
     title = (
         f"{ranking.task} v{ranking.version}, tier {ranking.tier}: {ranking.metric.title} "
-        f"({arrow}), mean over {_count(count, 'problem')}, with 95 % interval"
+        f"({arrow}), mean over {_of_the_tier(ranking)}, with 95 % interval"
     )
     columns = [
         Column("rank", number=True),
@@ -164,6 +164,13 @@ def ranking_table(ranking: Ranking) -> str:
     if notes:
         text += "\n" + "\n".join(notes) + "\n"
     return "\n".join([text, *failure_lines(ranking.failures, ranking.task)]).strip("\n")
+
+
+def _of_the_tier(ranking: Ranking) -> str:
+    count = len(ranking.problems)
+    if count == ranking.in_tier:
+        return _count(count, "problem")
+    return f"{count} of the tier's {_count(ranking.in_tier, 'problem')}"
 
 
 def _fits(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> bool:

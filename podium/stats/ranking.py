@@ -10,7 +10,7 @@ import numpy as np
 from podium.declarations.task import MetricSpec, TaskSpec
 from podium.seeding import generator
 from podium.stats.bootstrap import Interval, mean_interval
-from podium.stats.grid import Cell, mean_score, score_grid
+from podium.stats.grid import Cell, fault_of, mean_score, score_grid
 from podium.store.newest import Identity
 from podium.store.record import Record
 
@@ -64,13 +64,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rows from best to worst, incomplete ones last, and every run that gave no score."""
+    """Rows from best to worst, incomplete ones last, and every run that gave no score.
+
+    ``problems`` are those of the mean; ``in_tier`` says how many the tier has.
+    """
 
     task: str
     version: int
     tier: str
     metric: MetricSpec
     problems: tuple[str, ...]
+    in_tier: int
     rows: tuple[Row, ...]
     failures: tuple[Failure, ...]
 
@@ -96,7 +100,9 @@ def rank_entries(
         tier: the tier.
         metric: the metric's name; the primary one by default.
         problems: the problems that count; by default those of ``expected``, else those of the tier
-            on which any entry was tried.
+            on which at least one entry has a score: one that nobody could run, say because its
+            data are not here, tells no entries apart. Where there is no score at all, those on
+            which any entry was tried.
         expected: the runs that should have been made; by default the rule above.
 
     Raises:
@@ -114,27 +120,36 @@ def rank_entries(
         if expected is None
         else [i for i in expected if i[:3] == (task.id, task.version, tier)]
     )
+    in_tier = [p.id for p in task.in_tier(tier)]
+    aside: list[Record] = []
     if problems is None:
         named = {r.problem for r in here} | {i[3] for i in owed or ()}
-        problems = [p.id for p in task.in_tier(tier) if p.id in named]
-    here = [r for r in here if r.problem in problems]
+        here = [r for r in here if r.problem in in_tier]
+        counted = {r.problem for r in here if fault_of(r, chosen.name) is None}
+        if owed is None and counted:
+            aside = [r for r in here if r.problem not in counted]
+            named = counted
+        problems = [p for p in in_tier if p in named]
     names = sorted({r.entry for r in here} | {i[4] for i in owed or () if i[3] in problems})
     rows: list[Row] = []
     failures: list[Failure] = []
     mine: dict[str, list[Record]] = {name: [] for name in names}
     for record in here:
-        mine[record.entry].append(record)
+        if record.problem in problems:
+            mine[record.entry].append(record)
     for name in names:
         cells = None if owed is None else {(i[3], i[5]) for i in owed if i[4] == name}
         row, failed = _row(task, tier, chosen, name, mine[name], tuple(problems), cells)
         rows.append(row)
         failures.extend(failed)
+        failures.extend(_failure(r, chosen.name) for r in aside if r.entry == name)
     return Ranking(
         task=task.id,
         version=task.version,
         tier=tier,
         metric=chosen,
         problems=tuple(problems),
+        in_tier=len(in_tier),
         rows=_ranked(rows, chosen.direction == "higher"),
         failures=tuple(failures),
     )
@@ -188,6 +203,12 @@ def _row(
         peak_bytes=max(peaks, default=None),
     )
     return row, failures
+
+
+def _failure(record: Record, metric: str) -> Failure:
+    reason = fault_of(record, metric)
+    assert reason is not None
+    return Failure(record.entry, record.problem, record.seed, reason, record)
 
 
 def _usual_seeds(seeds: Sequence[int], tried: Sequence[set[int]]) -> set[int]:

@@ -72,3 +72,30 @@ def test_a_failed_local_run_is_named_below_the_table(
     assert "ValueError" not in out
     claims("toy", store=local.root)
     assert "1 local run without a score; the bundled one stands" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("bundled")
+def test_the_title_says_how_many_of_the_problems_count(capsys: Capture) -> None:
+    show("toy")
+    out = capsys.readouterr().out
+    assert "mean over 1 of the tier's 2 problems" in out
+    assert "are not ranked" not in out
+
+
+@pytest.mark.usefixtures("bundled")
+def test_claims_without_records_are_not_measured(capsys: Capture, tmp_path: Path) -> None:
+    claims("toy", only="local", store=_empty(tmp_path))
+    out = capsys.readouterr().out
+    assert "Not measured, no records of their runs: first, second, third." in out
+    assert "inconclusive" not in out
+    assert "first holds." not in out
+    claims("toy")
+    out = capsys.readouterr().out
+    assert "first holds. (a paper)" in out
+    assert "inconclusive: no records of nobody" in out
+    assert "ot measured" not in out
+
+
+def _empty(folder: Path) -> Path:
+    (folder / "empty").mkdir()
+    return folder / "empty"

@@ -96,6 +96,23 @@ def test_a_problem_never_tried_is_owed(toy_task: MakeTask, toy_record: Make) -> 
     }
 
 
+@pytest.mark.parametrize("status", ["skipped", "failed"])
+def test_a_problem_without_any_score_unranks_nobody(
+    toy_task: MakeTask, toy_record: Make, status: str
+) -> None:
+    kept = scored(toy_record, "old", {"p1": [0.5, 0.5]}) + scored(toy_record, "own", {"p1": [0.9]})
+    kept.append(toy_record("own", "p2", 0, status=status, reason="no data"))
+    found = rank_entries(toy_task(), kept, tier="small")
+    assert names(found) == [(1, "own"), (2, "old")]
+    assert (found.problems, found.in_tier) == (("p1",), 2)
+    assert [(f.problem, f.reason) for f in found.failures] == [("p2", f"{status}: no data")]
+    # Asked for by name, or with no score anywhere, the problem counts all the same.
+    both = rank_entries(toy_task(), kept, tier="small", problems=["p1", "p2"])
+    assert {r.rank for r in both.rows} == {None}
+    alone = rank_entries(toy_task(), kept[-1:], tier="small")
+    assert (alone.problems, alone.rows[0].ok, alone.rows[0].expected) == (("p2",), 0, 1)
+
+
 def test_an_interrupted_entry_owes_its_usual_seeds(toy_task: MakeTask, toy_record: Make) -> None:
     kept = scored(toy_record, "a", {"p1": [0.5] * 5, "p2": [0.5] * 3})
     found = rank_entries(toy_task(), kept, tier="small").rows[0]
