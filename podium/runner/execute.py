@@ -34,6 +34,7 @@ from podium.runner.faults import (
     status_of,
     tail,
     traceback_end,
+    with_fix,
     with_output,
 )
 from podium.runner.measure import (
@@ -131,7 +132,7 @@ class _Run:
         )
         names = task.problem(spec.problem).files
         files = tuple(f for f in task.files if f.name in names)
-        self.building = RunBuildContext(self.recipe, files)
+        self.building = RunBuildContext(self.recipe, files, progress)
 
     def carry_out(self, folder: Path) -> None:
         """Go through the steps; what goes wrong becomes the status."""
@@ -159,7 +160,7 @@ class _Run:
             try:
                 instance = build(self.recipe, self.building)
             except MissingError as missing:
-                reason = one_line("; fix: ".join(filter(None, (missing.what, missing.fix))))
+                reason = with_fix(missing.what, missing.fix)
                 raise _EndedError("skipped", reason, str(missing)) from missing
         self._check_instance(instance)
         lengths = named_lengths(task.arrays.public, instance.public)

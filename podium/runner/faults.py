@@ -13,6 +13,9 @@ from podium.errors import PodiumError
 from podium.store.record import Status
 
 REASON_LENGTH = 500
+_FAULT_KEPT = 100
+FIX = "; fix: "
+"""What stands between a fault and its fix in the reason of a record."""
 TRACEBACK_LENGTH = 6000
 _ENGINE = (
     str(Path(__file__).parent),
@@ -49,10 +52,18 @@ def reason_of(error: BaseException) -> str:
     return one_line(f"{type(error).__name__}: {first}" if first else type(error).__name__)
 
 
-def one_line(text: str) -> str:
+def one_line(text: str, length: int = REASON_LENGTH) -> str:
     """Return ``text`` as one line of bounded length."""
     flat = " ".join(_unicode(text).split())
-    return flat if len(flat) <= REASON_LENGTH else flat[: REASON_LENGTH - 1] + "…"
+    return flat if len(flat) <= length else flat[: length - 1] + "…"
+
+
+def with_fix(what: str, fix: str | None) -> str:
+    """Return a fault and its fix as one line; where it is too long, the fault is cut first."""
+    if fix is None:
+        return one_line(what)
+    tail = FIX + one_line(fix)
+    return one_line(what, max(REASON_LENGTH - len(tail), _FAULT_KEPT)) + tail
 
 
 def traceback_end(error: BaseException) -> str:

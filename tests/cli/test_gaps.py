@@ -11,10 +11,12 @@ from podium.cli import claims as claims_module
 from podium.cli import selection
 from podium.cli.claims import claims
 from podium.cli.show import show
+from podium.cli.tables import reason
 from podium.declarations.task import TaskSpec
 from podium.plan.spec import Location
 from podium.registry.model import Task
 from podium.registry.registry import Registry
+from podium.runner.faults import REASON_LENGTH, with_fix
 from podium.store import reading
 from podium.store.record import Record
 from podium.store.store import Store
@@ -99,3 +101,13 @@ def test_claims_without_records_are_not_measured(capsys: Capture, tmp_path: Path
 def _empty(folder: Path) -> Path:
     (folder / "empty").mkdir()
     return folder / "empty"
+
+
+def test_a_long_reason_keeps_its_whole_fix() -> None:
+    fix = "put them at $PODIUM_DATA/" + " and $PODIUM_DATA/".join(f"{n}/data.csv" for n in "abcdef")
+    line = with_fix("no file " * 100, fix)
+    assert line.endswith(f"; fix: {fix}")
+    assert len(line) <= REASON_LENGTH
+    shown = reason(line)
+    assert shown.endswith(f"...; fix: {fix}")
+    assert len(shown) < len(line)

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from podium.cli.progress import Forecast, duration
+from podium.cli.progress import Forecast, _Lines, duration
 from podium.plan.planner import Request, plan
 from podium.plan.spec import RunSpec
 from podium.registry.registry import load_registry
+from podium.runner.local import Event
 
 COMMAND = [
     *(sys.executable, "-m", "podium", "run", "granger_recovery", "--tier", "smoke"),
@@ -121,3 +122,17 @@ def test_on_a_terminal_there_is_a_live_display(tmp_path: Path) -> None:
     assert "all runs" in text
     assert "\x1b[" in text
     assert text.count("on var3-d5-smoke, seed") >= 4
+
+
+def test_a_download_is_said_once_and_a_methods_notes_are_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    runs = specs(2)
+    lines = _Lines(Forecast(runs, workers=1), {})
+    for run in runs:
+        lines.hear(Event(kind="started", spec=run, attempt=1))
+        lines.hear(Event(kind="phase", spec=run, note="build"))
+        lines.hear(Event(kind="progress", spec=run, done=0, total=1, note="pip fetches x==1"))
+        lines.hear(Event(kind="phase", spec=run, note="method"))
+        lines.hear(Event(kind="progress", spec=run, done=0, total=1, note="step"))
+    assert capsys.readouterr().err == "pip fetches x==1...\n"

@@ -156,7 +156,7 @@ def test_the_error_names_every_place(
     assert "404" in text
     for part in ("'dream3/a.tsv'", DIGEST, str(tmp_path / "data"), str(cached(tmp_path))):
         assert part in text
-    assert "package podium-test-none==1.0: wheel: ERROR" in text
+    assert "pip could not fetch podium-test-none==1.0: wheel: ERROR" in text
     assert "$PODIUM_DATA/dream3/a.tsv" in text
 
 
@@ -299,3 +299,22 @@ def test_a_package_that_fails_says_why_and_the_url_is_next(
     assert f"SHA-256 {OTHER}, expected {DIGEST}" in str(caught.value)
     (folder / "a").write_bytes(CONTENT)
     assert Resolver([spec]).path("dream3/a.tsv").read_bytes() == CONTENT
+
+
+def test_without_a_network_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    specs = [
+        declared(name, package="podium-test-none==1.0", member="a.tsv")
+        for name in ("one/a.tsv", "two/b.tsv")
+    ]
+    heard: list[str] = []
+    with pytest.raises(MissingError) as caught:
+        Resolver(specs, heard.append).path("one/a.tsv")
+    assert "pip could not fetch podium-test-none==1.0: no network" in caught.value.what
+    assert "not here either: 'two/b.tsv'" in caught.value.what
+    assert caught.value.fix is not None
+    assert "$PODIUM_DATA/one/a.tsv and $PODIUM_DATA/two/b.tsv" in caught.value.fix
+    assert heard == ["pip fetches podium-test-none==1.0 for one/a.tsv"]
