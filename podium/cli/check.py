@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from podium.cli.nearby import entry_folder
 from podium.cli.output import print_columns, print_json
 from podium.errors import EXIT_OK, EXIT_RUN_FAILED, InputError
 from podium.paths import expanded
@@ -78,8 +79,12 @@ def _subjects(target: str) -> tuple[Registry, list[Subject]]:
         return _entries_of(folder, registry)
     if target and _is_there(folder / TASK_FILE):
         return _task_of(folder, registry)
+    known = _known(registry, target)
+    meant = None if known else entry_folder(target, [*registry.entries, *registry.tasks])
+    if meant is not None:
+        raise InputError("no such folder, entry or task", where=target, fix=f"podium check {meant}")
     is_folder = bool(target) and _is_there(folder)
-    if os.sep in target or (is_folder and not _known(registry, target)):
+    if os.sep in target or (is_folder and not known):
         raise InputError(
             "nothing to check here" if is_folder else "no such folder",
             where=target,

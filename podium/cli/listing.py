@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from podium.cli.nearby import entry_folder
 from podium.cli.output import print_columns, print_json
 from podium.declarations.task import TaskSpec
 from podium.errors import InputError
@@ -118,9 +119,15 @@ def info(name: str, *, as_json: bool) -> None:
             if broken.name == name:
                 where = broken.file if broken.line is None else f"{broken.file}:{broken.line}"
                 raise InputError(f"{broken.kind} {name!r} is broken: {broken.reason}", where=where)
-        raise unknown_name(
-            "task, entry or suite", name, [*registry.tasks, *registry.entries, *registry.suites]
-        )
+        known = [*registry.tasks, *registry.entries, *registry.suites]
+        meant = entry_folder(name, known)
+        if meant is not None:
+            raise InputError(
+                f"unknown task, entry or suite {name!r}",
+                found=f"the folder {meant}, whose entry is not installed",
+                fix=f"podium check {meant}, or podium run TASK --entry {meant}",
+            )
+        raise unknown_name("task, entry or suite", name, known)
 
 
 def _info_task(registry: Registry, task: Task, *, as_json: bool) -> None:

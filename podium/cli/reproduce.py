@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from podium.cli.nearby import check_folders
 from podium.cli.output import print_json
 from podium.cli.run import carry_out, check_device
 from podium.cli.selection import select
@@ -58,6 +59,7 @@ def reproduce(
     A record that cannot be planned any more (its entry is not here, an argument is gone) does not
     keep the others from being rerun; it is named on standard error, and counts as one that fails.
     """
+    check_folders(added)
     chosen_from = select(name, tier=tier, problems=problems, only=only, store=store, added=added)
     registry, loaded = chosen_from.registry, chosen_from.loaded
     task = registry.task(name)

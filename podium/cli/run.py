@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from podium.cli.nearby import check_folders, check_names
 from podium.cli.output import print_columns, print_json
 from podium.errors import EXIT_ENVIRONMENT, EXIT_OK, EXIT_RUN_FAILED, InputError
 from podium.paths import expanded
@@ -55,7 +56,9 @@ class Options:
 
 def run(options: Options) -> int:
     """Run what the options ask for; return the exit code."""
+    check_folders(options.added)
     registry = load_registry(options.added)
+    check_names(options.entries, [*registry.entries, *(b.name for b in registry.broken)])
     specs = plan(registry, _request(options, registry))
     store = Store(store_folder(options.store))
     known = {r.key: r for task in _tasks(specs) for r in store.records(task)}

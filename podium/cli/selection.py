@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from podium.cli.nearby import entry_folder
 from podium.declarations.task import COST_METRICS, TIERS, MetricSpec, TaskSpec, Tier
 from podium.errors import InputError
 from podium.registry.registry import Registry, load_registry, unknown_name
@@ -38,6 +39,13 @@ class Selection:
         known = {e.id for e in self.registry.entries_for(self.task.id)}
         known |= {r.entry for r in self.loaded.records}
         if name not in known:
+            meant = entry_folder(name, known)
+            if meant is not None:
+                raise InputError(
+                    f"no record of {name!r}",
+                    found=f"the folder {meant}, whose entry is not installed",
+                    fix=f"podium run {self.task.id} --entry {meant}",
+                )
             raise unknown_name(f"entry of {self.task.id}", name, known)
         return name
 
