@@ -31,14 +31,17 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def gathered(name: str, places: Sequence[Place], *, fix: str) -> list[Finding]:
-    """Return one finding for each place at fault or skipped, and one for all where it held."""
+    """Return one finding for all places alike: with the same faults, skipped alike, or sound."""
     findings = []
+    alike: dict[tuple[tuple[str, ...], str | None], list[str]] = {}
     for place in places:
-        if place.faults:
-            message = f"{place.where}: {'; '.join(place.faults)}"
+        alike.setdefault((place.faults, place.skipped), []).append(place.where)
+    for (faults, why), where in alike.items():
+        if faults:
+            message = f"{', '.join(where)}: {'; '.join(faults)}"
             findings.append(Finding(name=name, state="failed", message=message, fix=fix))
-        elif place.skipped is not None:
-            message = f"{place.where}: {place.skipped}"
+        elif why is not None:
+            message = f"{', '.join(where)}: {why}"
             findings.append(Finding(name=name, state="skipped", message=message))
     held = [p.where for p in places if not p.faults and p.skipped is None]
     if held:

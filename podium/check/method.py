@@ -205,7 +205,9 @@ def contract(observed: Sequence[Observed]) -> list[Finding]:
             parts = [f"{o.record.status}: {o.record.reason}", o.record.traceback]
             faults = ("\n".join(part.rstrip() for part in parts if part),)
         places.append(Place(where=o.where, faults=faults))
-    fix = "podium info TASK shows which arrays a prediction must hold"
+    broken = dict.fromkeys(o.spec.task for o in observed if o.record.status != "ok")
+    commands = " and ".join(f"podium info {task}" for task in broken)
+    fix = f"{commands} shows what a method is given, and which arrays a prediction must hold"
     return gathered("contract", places, fix=fix)
 
 

@@ -27,7 +27,7 @@ from podium.runner.child import Worker
 from podium.runner.context import RunBuildContext, RunContext
 from podium.runner.measure import limit_torch_threads
 from podium.runner.processes import children
-from podium.runner.validate import read_only
+from podium.runner.validate import read_only, with_declared_integers
 from podium.store.record import Record
 from podium.store.store import Store
 
@@ -149,7 +149,21 @@ class _Probe:
             return self.call(seed, states=states, repeat=False)
         self.touched.update(states_changed)
         self.changed.update(differing(digests(self.instance.public), digests(public)))
-        return _arrays(returned, context.emitted())
+        return self._arrays(returned, context.emitted())
+
+    def _arrays(self, returned: object, emitted: Arrays) -> Prediction:
+        """Return what a call predicted; the run before it fitted the contract, so must this."""
+        given = {**(returned if isinstance(returned, Mapping) else {}), **emitted}
+        named: dict[str, np.ndarray[Any, Any]] = {}
+        for name, array in with_declared_integers(self.task.arrays.prediction, given).items():
+            if not isinstance(array, np.ndarray):
+                raise InputError(
+                    "a second call under other conditions did not return arrays",
+                    expected=f"{name!r}: a numpy.ndarray, as in the first call",
+                    found=type(array).__name__,
+                )
+            named[name] = array
+        return named
 
     def score(self, prediction: Prediction) -> list[str]:
         """Score a prediction and return what is wrong with the scores."""
@@ -167,19 +181,6 @@ class _Probe:
 def _copied(arrays: Arrays) -> dict[str, np.ndarray[Any, Any]]:
     # In the same memory order: it decides the last bits of a product.
     return {name: array.copy(order="K") for name, array in arrays.items()}
-
-
-def _arrays(returned: object, emitted: Arrays) -> Prediction:
-    """Return what a call predicted; the run before it fitted the contract, this one must too."""
-    named = {**(returned if isinstance(returned, Mapping) else {}), **emitted}
-    for name, array in named.items():
-        if not isinstance(array, np.ndarray):
-            raise InputError(
-                "a second call under other conditions did not return arrays",
-                expected=f"{name!r}: a numpy.ndarray, as in the first call",
-                found=type(array).__name__,
-            )
-    return named
 
 
 def _left_behind() -> list[str]:

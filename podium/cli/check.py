@@ -49,7 +49,7 @@ def check(target: str, *, as_json: bool) -> int:
                "message": str,                  # what was seen, and where
                "fix": str | null}]}]}           # what to do about it
 
-    A check that fails in several places has a finding for each.
+    A check that fails in several places has a finding for each way in which it does.
 
     Raises:
         InputError: there is no such folder, entry or task, or ``PODIUM_DATA`` names no folder.
@@ -185,11 +185,12 @@ def _print(subject: Subject) -> None:
     rows: list[tuple[str, str, str]] = []
     failed = any(f.state == "failed" for f in subject.findings)
     shown = [f for f in subject.findings if f.state != "skipped" or not failed]
+    last_of_fix = {finding.fix: finding for finding in shown}
     for finding in shown:
         first, *more = finding.message.rstrip().splitlines() or [""]
         rows.append((finding.state, finding.name, first))
         rows += [("", "", line) for line in more]
-        if finding.fix is not None:
+        if finding.fix is not None and last_of_fix[finding.fix] is finding:
             rows.append(("", "", f"fix: {finding.fix}"))
     print_columns(rows)
     if len(shown) < len(subject.findings):

@@ -140,6 +140,8 @@ def _info_task(registry: Registry, task: Task, *, as_json: bool) -> None:
     print_columns([_array_row(a) for a in spec.arrays.public])
     print("and returns")
     print_columns([_array_row(a) for a in spec.arrays.prediction])
+    if any(a.dtype in ("int64", "int32", "uint8") for a in spec.arrays.prediction):
+        print("  (integers of another size are taken where every value fits; floats are not)")
     print("metrics")
     for m in spec.metrics:
         bounds = f"{m.range[0]:g} to {m.range[1]:g}, {m.direction} is better"

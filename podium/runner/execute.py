@@ -47,7 +47,7 @@ from podium.runner.measure import (
 )
 from podium.runner.records import make_record, utc_now
 from podium.runner.scoring import checked_metrics
-from podium.runner.validate import array_faults, named_lengths, read_only
+from podium.runner.validate import array_faults, named_lengths, read_only, with_declared_integers
 from podium.store.record import Cost, MetricValue, Provenance, Record, Status
 
 if TYPE_CHECKING:
@@ -229,13 +229,15 @@ class _Run:
             returned = {}
         if not isinstance(returned, Mapping):
             names = ", ".join(a.name for a in self.task.arrays.prediction)
+            kind = type(returned).__name__
+            found = "None (did you forget return?)" if returned is None else kind
             raise _EndedError(
-                "invalid",
-                f"the method returned {type(returned).__name__}, expected named arrays: {names}",
+                "invalid", f"the method returned {found}, expected named arrays: {names}"
             )
         twice = [f"{name}: both returned and emitted" for name in emitted if name in returned]
-        arrays = {**returned, **emitted}
-        faults = twice + array_faults(self.task.arrays.prediction, arrays, lengths)
+        declared = self.task.arrays.prediction
+        arrays = with_declared_integers(declared, {**returned, **emitted})
+        faults = twice + array_faults(declared, arrays, lengths)
         if faults:
             raise _EndedError("invalid", "; ".join(faults))
         return {name: read_only(array) for name, array in arrays.items()}

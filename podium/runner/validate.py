@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from podium.contracts import Array
 from podium.declarations.task import ArraySpec
 
+_INTEGERS = ("int64", "int32", "uint8")
 _BLOCK = 1 << 20
 """Numbers looked at in one go, so that checking an array never doubles its memory."""
 
@@ -34,6 +36,32 @@ def array_faults(
         if name not in declared:
             faults.append(f"{name!r}: unexpected, the task declares {', '.join(declared)}")
     return faults
+
+
+def with_declared_integers(
+    specs: Sequence[ArraySpec], arrays: Mapping[str, object]
+) -> dict[str, Any]:
+    """Return ``arrays`` with integers of another size or byte order in the declared dtype.
+
+    Converted are plain integer arrays whose every value fits; nothing else. Floats stay as they
+    are: float32 in place of float64 says that digits were lost before.
+    """
+    declared = {s.name: np.dtype(s.dtype) for s in specs if s.dtype in _INTEGERS}
+    fitted: dict[str, Any] = dict(arrays)
+    for name, array in arrays.items():
+        dtype = declared.get(name)
+        if dtype is not None and type(array) in (np.ndarray, np.memmap):
+            assert isinstance(array, np.ndarray)
+            if array.dtype.kind in "iu" and array.dtype != dtype and _fits(array, dtype):
+                fitted[name] = array.astype(dtype)
+    return fitted
+
+
+def _fits(array: Array, dtype: np.dtype[Any]) -> bool:
+    if not array.size:
+        return True
+    limits = np.iinfo(dtype)
+    return int(array.min()) >= limits.min and int(array.max()) <= limits.max
 
 
 def named_lengths(specs: Sequence[ArraySpec], arrays: Mapping[str, Array]) -> dict[str, int]:

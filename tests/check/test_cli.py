@@ -61,9 +61,12 @@ def test_a_bad_folder_gives_1_and_json_of_the_documented_shape(
     for finding in shown["subjects"][0]["findings"]:
         assert set(finding) == {"name", "state", "message", "fix"}
         assert finding["name"] in METHOD_CHECKS
-    (failure, _) = [f for f in shown["subjects"][0]["findings"] if f["state"] == "failed"]
+    (failure,) = [f for f in shown["subjects"][0]["findings"] if f["state"] == "failed"]
     assert failure["name"] == "contract"
     assert "ZeroDivisionError" in failure["message"]
+    # The same on every smoke problem: one finding that names them all.
+    assert failure["message"].count("granger_recovery/") > 1
+    assert failure["fix"].startswith("podium info granger_recovery ")
 
 
 def test_a_failure_is_shown_with_its_traceback_and_what_to_do(

@@ -58,7 +58,7 @@ BAD = {
         f"return {{'y': {DRAWN}[:3], 'z': {DRAWN}}}",
         {"contract": "length 3 along axis 0, expected n = 6; 'z': unexpected"},
     ),
-    "nothing": ("pass", {"contract": "the method returned NoneType"}),
+    "nothing": ("pass", {"contract": "the method returned None (did you forget return?)"}),
     "raises": ("raise RuntimeError('no luck')", {"contract": "raise RuntimeError('no luck')"}),
     "exits": ("raise SystemExit(0)", {"contract": "failed: SystemExit"}),
     "hangs": (

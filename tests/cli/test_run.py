@@ -100,7 +100,7 @@ FAULTS = {
     "import": ("import no_such_module_here\n" + RANDOM, "failed", "no_such_module_here"),
     "raises": (RANDOM + "def run(problem, context):\n    raise ValueError('no luck')\n",
                "failed", "ValueError: no luck"),
-    "nothing": ("def run(problem, context):\n    return None\n", "invalid", "NoneType"),
+    "nothing": ("def run(problem, context):\n    return None\n", "invalid", "forget return?"),
     "empty": ("def run(problem, context):\n    return {}\n", "invalid", "scores"),
     "nan": ("def run(problem, context):\n    n = problem.public['series'].shape[1]\n"
             "    import numpy as np\n    return {'scores': np.full((n, n), np.nan)}\n",

@@ -113,7 +113,7 @@ def test_memory_that_is_not_there_has_a_status_of_its_own(go: Go) -> None:
 @pytest.mark.parametrize(
     ("returned", "parts"),
     [
-        ("None", ["the method returned NoneType, expected named arrays: y"]),
+        ("None", ["the method returned None (did you forget return?), expected named arrays: y"]),
         ("[1]", ["the method returned list"]),
         ("{}", ["y: missing, expected float64 of shape [n]"]),
         ("{'y': x * float('nan')}", ["y: 5 values are not finite, the first (nan) at [0]"]),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from podium.declarations.task import ArraySpec
-from podium.runner.validate import array_faults, named_lengths, read_only
+from podium.runner.validate import array_faults, named_lengths, read_only, with_declared_integers
 
 
 def spec(**changes: Any) -> ArraySpec:
@@ -123,3 +123,38 @@ def test_a_read_only_array_stays_so() -> None:
         view.flags.writeable = True
     with pytest.raises(ValueError, match="read-only"):
         base[0] = 1
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "uint8", "uint64", ">i8", "int64"])
+def test_integers_that_fit_are_taken_in_the_declared_dtype(dtype: str) -> None:
+    given = np.array([0, 1, 127], dtype=dtype)
+    whole = spec(dtype="int64", shape=("n",))
+    fitted = with_declared_integers([whole], {"y": given})
+    assert array_faults([whole], fitted, {"n": 3}) == []
+    np.testing.assert_array_equal(fitted["y"], given)
+
+
+@pytest.mark.parametrize(
+    ("declared", "given"),
+    [
+        ("int64", np.array([2**63], dtype="uint64")),
+        ("int32", np.array([-(2**31) - 1])),
+        ("uint8", np.array([-1])),
+        ("int64", np.array([1.0])),
+        ("int64", np.array([True])),
+        ("float64", np.array([1])),
+        ("float64", np.array([1.0], dtype="float32")),
+    ],
+)
+def test_what_does_not_fit_is_left_as_it_is(declared: str, given: np.ndarray[Any, Any]) -> None:
+    whole = spec(dtype=declared, shape=("n",))
+    fitted = with_declared_integers([whole], {"y": given})
+    assert fitted["y"] is given
+    (fault,) = array_faults([whole], fitted, {"n": 1})
+    assert f"dtype {given.dtype}, expected {declared}" in fault
+
+
+def test_an_empty_array_of_integers_fits() -> None:
+    whole = spec(dtype="uint8", shape=("n",))
+    fitted = with_declared_integers([whole], {"y": np.zeros(0, dtype="int64")})
+    assert array_faults([whole], fitted, {"n": 0}) == []
