@@ -255,3 +255,14 @@ def test_nothing_is_left_of_a_folder_that_could_not_be_finished(
     with pytest.raises(MissingError, match="No space left"):
         new_method("mine", task="granger_recovery", folder=tmp_path / "mine")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_readme_leaves_what_it_starts_as_to_the_method(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for task in ("granger_recovery", "gcd_accuracy", "gw_alignment"):
+        new_method(f"my-{task}", task=task, folder=None)
+        readme = (tmp_path / f"my-{task}" / "README.md").read_text()
+        assert "random guessing" not in readme
+        assert "random_state" in readme
