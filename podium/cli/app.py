@@ -4,10 +4,14 @@ Annotations are not postponed here: typer would compile each of them at every st
 """
 
 import re
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+from podium.errors import InputError
 
 EPILOG = (
     "Exit codes: 0 ok; 1 a run, a check or a reproduction failed; 2 bad input; "
@@ -23,7 +27,28 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+class NewGroup(TyperGroup):
+    """``podium new``, which points to ``podium new method`` where a name stands in its place."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that the first argument names."""
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            words = shlex.join(["podium", "new", "method", *args])
+            task = "" if "--task" in words else " --task TASK"
+            raise InputError(
+                "what is to be made is missing",
+                where=f"podium new {args[0]}",
+                expected=f"one of {', '.join(self.commands)}",
+                found=repr(args[0]),
+                fix=f"{words}{task}",
+            )
+        return super().resolve_command(ctx, args)
+
+
 new_app = typer.Typer(
+    cls=NewGroup,
     help="Write the folder of a new method.",
     epilog=EPILOG,
     no_args_is_help=True,

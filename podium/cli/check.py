@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from podium.cli.nearby import entry_folder
 from podium.cli.output import print_columns, print_json
-from podium.errors import EXIT_OK, EXIT_RUN_FAILED, InputError
+from podium.errors import EXIT_ENVIRONMENT, EXIT_OK, EXIT_RUN_FAILED, InputError
 from podium.paths import expanded
 from podium.registry.registry import Registry, load_registry, unknown_name
 
@@ -32,7 +32,10 @@ class Subject:
 
 
 def check(target: str, *, as_json: bool) -> int:
-    """Check a folder, an entry or a task; return 0 if nothing failed and 1 if a check did.
+    """Check a folder, an entry or a task; return the exit code.
+
+    It is 0 if nothing failed, 1 if a check did, 3 if one was skipped for want of a package or a
+    file.
 
     ``target`` is a folder with ``entry.toml`` or ``task.toml``, or else an id. A folder may hold
     several entries (variants); each is checked. With ``as_json`` one object is printed::
@@ -66,7 +69,15 @@ def check(target: str, *, as_json: bool) -> int:
         for subject in subjects:
             _print(subject)
         print(_next(target, subjects, len(broken)))
-    return EXIT_RUN_FAILED if broken else EXIT_OK
+    if broken:
+        return EXIT_RUN_FAILED
+    return EXIT_ENVIRONMENT if _lacking(subjects) else EXIT_OK
+
+
+def _lacking(subjects: list[Subject]) -> list[str]:
+    """Return what would give the machine the packages or files that a check was skipped for."""
+    found = [f for s in subjects for f in s.findings if f.state == "skipped" and f.fix is not None]
+    return list(dict.fromkeys(f.fix for f in found if f.fix is not None))
 
 
 def _subjects(target: str) -> tuple[Registry, list[Subject]]:
@@ -208,6 +219,9 @@ def _next(target: str, subjects: list[Subject], broken: int) -> str:
         return f"{broken} finding{plural} failed: mend the first, then: podium check {target}"
     idle = sorted({f.name for s in subjects for f in s.findings if f.state == "skipped"})
     done = f"nothing failed, but skipped: {', '.join(idle)}" if idle else "all checks hold"
+    lacking = _lacking(subjects)
+    if lacking:
+        return f"{done}. Next: {'; '.join(lacking)}; then: podium check {target}"
     subject = subjects[0]
     if isinstance(subject.item, Entry):
         task = subject.item.spec.file.tasks[0]

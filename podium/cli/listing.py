@@ -9,7 +9,7 @@ import msgspec
 
 from podium.cli.nearby import entry_folder
 from podium.cli.output import print_columns, print_json
-from podium.declarations.task import TaskSpec
+from podium.declarations.task import COST_METRICS, TaskSpec
 from podium.errors import InputError
 from podium.registry.model import Broken, Entry, Task
 from podium.registry.registry import Registry, load_registry, unknown_name
@@ -147,6 +147,8 @@ def _info_task(registry: Registry, task: Task, *, as_json: bool) -> None:
         bounds = f"{m.range[0]:g} to {m.range[1]:g}, {m.direction} is better"
         print(f"  {m.name}{' (primary, ranks the entries)' if m.primary else ''}: {bounds}")
         print(f"    {m.description or m.title}")
+    costs = ", ".join(f"{m.name} ({m.title.lower()})" for m in COST_METRICS.values())
+    print(f"  of every run, lower is better: {costs}")
     print("problems")
     print_columns([(p.id, ", ".join(p.tiers), p.title) for p in spec.problems])
     print("claims (gated: the task stands for it; reported: shown, never required)")

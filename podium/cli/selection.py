@@ -73,11 +73,17 @@ def select(
         raise unknown_name("tier", tier, TIERS)
     metrics = [*(m.name for m in spec.metrics), *COST_METRICS]
     if metric is not None and metric not in metrics:
-        raise unknown_name(f"metric of {task}", metric, metrics)
+        raise _unknown(f"metric of {task}", metric, metrics, task)
     in_tier = [p.id for p in spec.in_tier(tier)]
     for name in problems:
         if name not in in_tier:
-            raise unknown_name(f"problem of {task}, tier {tier}", name, in_tier)
+            others = next((p.tiers for p in spec.problems if p.id == name), ())
+            if others:
+                raise InputError(
+                    f"problem {name!r} of {task!r} is not in tier {tier!r}",
+                    expected=f"--tier {' or '.join(others)}",
+                )
+            raise _unknown(f"problem of {task}, tier {tier}", name, in_tier, task)
     loaded = load_records(store, only=source(only), task=task, versions={task: spec.version})
     tell_notices(loaded)
     return Selection(
@@ -89,6 +95,12 @@ def select(
         loaded=loaded,
         records=tuple(r for r in loaded.records if r.tier == tier),
     )
+
+
+def _unknown(kind: str, name: str, known: Sequence[str], task: str) -> InputError:
+    error = unknown_name(kind, name, known)
+    near = "" if error.expected is not None else f"{error.fix} "
+    return InputError(error.what, expected=error.expected, fix=f"{near}podium info {task}")
 
 
 def source(only: str | None) -> Source | None:

@@ -104,6 +104,15 @@ def _shape_error(text: str, message: str, kind: type[Any], where: str) -> InputE
             f"the key {missing[1]!r} is missing from {owner}", where=f"{where}:{line}"
         )
     subject = path.lstrip(".")
+    value = re.match(r"Invalid enum value '?(.*?)'?$", reason)
+    if value:
+        words = _values_at(kind, path)
+        return InputError(
+            f"{subject}: {value[1]!r} is none of its values",
+            where=f"{where}:{line}",
+            expected=f"one of {', '.join(words)}" if words else None,
+            fix=_suggestion(value[1], words),
+        )
     return InputError(f"{subject}: {reason}" if subject else reason, where=f"{where}:{line}")
 
 
@@ -118,6 +127,22 @@ def _fields_at(kind: type[Any], path: str) -> list[str]:
     """Return the key names a declaration allows at a path such as ``.metrics[0]``."""
     from msgspec import inspect
 
+    node = _type_at(kind, path)
+    return [f.encode_name for f in node.fields] if isinstance(node, inspect.StructType) else []
+
+
+def _values_at(kind: type[Any], path: str) -> list[str]:
+    """Return the words a declaration allows at a path such as ``.kind``."""
+    from msgspec import inspect
+
+    node = _type_at(kind, path)
+    return [str(v) for v in node.values] if isinstance(node, inspect.LiteralType) else []
+
+
+def _type_at(kind: type[Any], path: str) -> Any:
+    """Return the inspected type at a path, or ``None`` where the path leads nowhere."""
+    from msgspec import inspect
+
     node: Any = inspect.type_info(kind)
     for match in _PATH_PART.finditer(path):
         node = _plain(node)
@@ -128,9 +153,8 @@ def _fields_at(kind: type[Any], path: str) -> list[str]:
         elif isinstance(node, inspect.DictType):
             node = node.value_type
         else:
-            return []
-    node = _plain(node)
-    return [f.encode_name for f in node.fields] if isinstance(node, inspect.StructType) else []
+            return None
+    return _plain(node)
 
 
 def _plain(node: Any) -> Any:

@@ -145,3 +145,12 @@ def test_the_verbs_import_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_requirement_that_is_missing_gives_3_and_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = folder(tmp_path, "mine", toml=TOML + 'requires = ["no-such-package-x"]\n')
+    assert check(str(place), as_json=False) == 3
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert f"Next: pip install no-such-package-x; then: podium check {place}" in last

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,9 +12,11 @@ import pytest
 from podium.cli import claims as claims_module
 from podium.cli import selection
 from podium.cli.claims import claims
+from podium.cli.listing import info
 from podium.cli.show import show
 from podium.cli.tables import reason
 from podium.declarations.task import TaskSpec
+from podium.errors import InputError
 from podium.plan.spec import Location
 from podium.registry.model import Task
 from podium.registry.registry import Registry
@@ -111,3 +115,33 @@ def test_a_long_reason_keeps_its_whole_fix() -> None:
     shown = reason(line)
     assert shown.endswith(f"...; fix: {fix}")
     assert len(shown) < len(line)
+
+
+@pytest.mark.usefixtures("bundled")
+def test_a_wrong_metric_or_problem_says_where_to_look() -> None:
+    with pytest.raises(InputError) as caught:
+        show("toy", metric="xyz")
+    assert caught.value.fix == "podium info toy"
+    with pytest.raises(InputError) as caught:
+        show("toy", problems=["p2"], tier="smoke")
+    assert caught.value.what == "problem 'p2' of 'toy' is not in tier 'smoke'"
+    assert caught.value.expected == "--tier small"
+
+
+def test_info_lists_the_costs_as_metrics(capsys: Capture) -> None:
+    info("gcd_accuracy", as_json=False)
+    out = capsys.readouterr().out
+    for name in ("cpu_seconds", "wall_seconds", "peak_bytes"):
+        assert name in out
+    assert "integers of another size are taken" in out
+
+
+def test_a_name_after_new_gets_the_whole_command() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "podium", "new", "my-foo"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "fix: podium new method my-foo --task TASK" in done.stderr

@@ -186,3 +186,12 @@ def test_claims_may_speak_of_costs_and_metrics_may_not_take_their_names() -> Non
     assert task.metric("cpu_seconds").direction == "lower"
     clash = TASK.replace('name = "error"', 'name = "cpu_seconds"')
     assert "measured by the runner" in fault(clash, TaskSpec).what
+
+
+def test_a_word_that_is_none_of_the_values_names_them() -> None:
+    error = fault(ENTRY.replace('kind = "baseline"', 'kind = "baselin"'))
+    assert error.what == "kind: 'baselin' is none of its values"
+    assert error.expected == "one of baseline, control, reference, submission"
+    assert error.fix == "did you mean 'baseline'?"
+    assert error.where is not None
+    assert error.where.startswith("entry.toml:")
