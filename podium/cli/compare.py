@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.cli.output import print_json
+from podium.cli.output import counted, print_json
 from podium.cli.selection import Selection, select, sources_json, sources_line
 from podium.cli.tables import Column, limits, number, reason, render
 from podium.errors import InputError
@@ -154,7 +154,7 @@ def _print(
     if without:
         print(f"No pair on {', '.join(without)}; they are not in the overall figure.")
     if paired.unpaired:
-        print(f"{len(paired.unpaired)} runs have no counterpart and are not used.")
+        print(f"Not used, for want of a counterpart: {counted(len(paired.unpaired), 'run')}.")
     for failed in _failed(paired, left, right):
         print("{entry} on {problem}, seed {seed}: ".format(**failed) + reason(failed["reason"]))
     shown = [r for r in chosen.records if r.entry in (left, right)]

@@ -119,6 +119,15 @@ def info(name: str, *, as_json: bool) -> None:
             if broken.name == name:
                 where = broken.file if broken.line is None else f"{broken.file}:{broken.line}"
                 raise InputError(f"{broken.kind} {name!r} is broken: {broken.reason}", where=where)
+        owners = [
+            t.id for t in registry.tasks.values() if any(p.id == name for p in t.spec.problems)
+        ]
+        if owners:
+            raise InputError(
+                f"{name!r} is a problem of {' and '.join(owners)}",
+                expected="a task, an entry or a suite",
+                fix=f"podium info {owners[0]}",
+            )
         known = [*registry.tasks, *registry.entries, *registry.suites]
         meant = entry_folder(name, known)
         if meant is not None:

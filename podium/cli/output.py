@@ -37,3 +37,8 @@ def print_columns(rows: Sequence[Sequence[str]], *, indent: int = 2) -> None:
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
         print(" " * indent + "  ".join([*cells, row[-1]]).rstrip())
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a count with its noun: ``1 run``, ``2 runs``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

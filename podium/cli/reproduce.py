@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.cli.nearby import check_folders
-from podium.cli.output import print_json
+from podium.cli.output import counted, print_json
 from podium.cli.run import carry_out, check_device
 from podium.cli.selection import select
 from podium.declarations.task import TaskSpec
@@ -201,6 +201,7 @@ def _print(task: TaskSpec, outcomes: Sequence[Outcome]) -> None:
     print(render(columns, rows))
     agreed = sum(o.agrees for o in outcomes)
     bounds = ", ".join(f"{m.name} {m.tolerance:g}" for m in task.metrics)
-    print(f"\n{agreed} of {len(outcomes)} runs agree with their records (tolerance: {bounds})")
+    runs = counted(len(outcomes), "run")
+    print(f"\n{agreed} of {runs} in agreement with the record (tolerance: {bounds})")
     for note in dict.fromkeys(f"{o.old.entry}: {o.note}" for o in outcomes if o.note):
         print(f"  {note}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from podium.cli.nearby import check_folders, check_names
-from podium.cli.output import print_columns, print_json
+from podium.cli.output import counted, print_columns, print_json
 from podium.errors import EXIT_ENVIRONMENT, EXIT_OK, EXIT_RUN_FAILED, InputError
 from podium.paths import expanded
 from podium.plan.explain import explain
@@ -76,8 +76,8 @@ def run(options: Options) -> int:
         except KeyboardInterrupt as stop:
             left = getattr(stop, "left", len(todo))
             print(
-                f"\nstopped with {left} runs left; finished runs are kept in {store.root}; "
-                "the same command goes on from here",
+                f"\nstopped with {counted(left, 'run')} left; "
+                f"finished runs are kept in {store.root}; the same command goes on from here",
                 file=sys.stderr,
             )
             return INTERRUPTED
@@ -162,7 +162,7 @@ def _explain(specs: Sequence[RunSpec], known: dict[str, Record], options: Option
         [(s.task, s.problem, s.entry, f"seed {s.seed}", reasons[s.key]) for s in specs], indent=0
     )
     count = Counter(reasons[s.key].partition(":")[0].partition(",")[0] for s in specs)
-    print(f"\n{len(specs)} runs: " + ", ".join(f"{n} {why}" for why, n in count.items()))
+    print(f"\n{counted(len(specs), 'run')}: " + ", ".join(f"{n} {why}" for why, n in count.items()))
     return EXIT_OK
 
 
@@ -209,8 +209,9 @@ def _report(
     from podium.cli.tables import result_table
 
     if skipped:
+        was, are = ("was", "is") if skipped == 1 else ("were", "are")
         print(
-            f"{skipped} of {len(specs)} runs were finished before and are taken from "
+            f"{skipped} of {counted(len(specs), 'run')} {was} finished before and {are} taken from "
             f"{store.root} (--force runs them again)\n"
         )
     for name in _tasks(specs):

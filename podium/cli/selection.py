@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from podium.cli.nearby import entry_folder
+from podium.cli.output import counted
 from podium.declarations.task import COST_METRICS, TIERS, MetricSpec, TaskSpec, Tier
 from podium.errors import InputError
 from podium.registry.registry import Registry, load_registry, unknown_name
@@ -130,11 +131,9 @@ def sources_line(loaded: Loaded, records: Sequence[Record]) -> str:
     hidden = _displaced(loaded, records)
     if not hidden:
         return f"{line}."
-    runs = "run" if hidden == 1 else "runs"
+    runs = counted(hidden, "local run")
     stands = "the bundled one stands" if hidden == 1 else "the bundled ones stand"
-    return (
-        f"{line}.\n{hidden} local {runs} without a score; {stands} (--only local shows the {runs})."
-    )
+    return f"{line}.\n{runs} without a score; {stands} (see --only local)."
 
 
 def _displaced(loaded: Loaded, records: Sequence[Record]) -> int:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from podium.cli.output import counted
 from podium.stats.ranking import Failure, Ranking, Row, rank_entries
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ _REASON = 200
 _FAILURES_SHOWN = 12
 _PIPED_WIDTH = 120
 _GAP = 2
+_SECONDS = "s/run"
 _COLUMNS_KEPT = 6  # rank, entry, score, interval, seeds, coverage
 
 
@@ -147,7 +149,7 @@ def ranking_table(ranking: Ranking) -> str:
         Column("seeds", number=True),
         Column("runs ok", number=True),
         Column("kind"),
-        Column("s/run", number=True),
+        Column(_SECONDS, number=True),
         Column("MiB", number=True),
     ]
     rows = [_cells(row) for row in ranking.rows]
@@ -165,6 +167,8 @@ def ranking_table(ranking: Ranking) -> str:
         columns, rows = columns[:-1], [cells[:-1] for cells in rows]
     if left_out:
         notes.append(f"Left out on a narrow screen: {', '.join(left_out)}")
+    if any(c.heading == _SECONDS for c in columns):
+        notes.append(f"{_SECONDS}: the method alone, without loading, building and scoring.")
     notes += _notes(ranking)
     text = f"{title}\n\n{render(columns, rows)}\n"
     if notes:
@@ -175,8 +179,8 @@ def ranking_table(ranking: Ranking) -> str:
 def _of_the_tier(ranking: Ranking) -> str:
     count = len(ranking.problems)
     if count == ranking.in_tier:
-        return _count(count, "problem")
-    return f"{count} of the tier's {_count(ranking.in_tier, 'problem')}"
+        return counted(count, "problem")
+    return f"{count} of the tier's {counted(ranking.in_tier, 'problem')}"
 
 
 def _fits(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> bool:
@@ -228,7 +232,7 @@ def failure_lines(failures: Sequence[Failure], task: str) -> list[str]:
     absent = [f for f in failures if f.record is None]
     lines: list[str] = []
     if tried:
-        lines.append(f"{_count(len(tried), 'run')} without a score:")
+        lines.append(f"{counted(len(tried), 'run')} without a score:")
         alike: dict[tuple[str, str], list[Failure]] = {}
         for f in tried:
             alike.setdefault((f.entry, f.reason), []).append(f)
@@ -241,7 +245,7 @@ def failure_lines(failures: Sequence[Failure], task: str) -> list[str]:
         command = f"podium show {task}{option} --entries {entry} --failures"
         lines.append(f"  in full: {command}")
     if absent:
-        lines.append(f"{_count(len(absent), 'run')} not made:")
+        lines.append(f"{counted(len(absent), 'run')} not made:")
         for entry in dict.fromkeys(f.entry for f in absent):
             mine = [f for f in absent if f.entry == entry]
             where = ", ".join(dict.fromkeys(f.problem for f in mine))
@@ -256,10 +260,6 @@ def _alike_line(group: Sequence[Failure]) -> str:
         return f"  {first.entry} on {first.problem}, seed {first.seed}: {reason(first.reason)}"
     where = ", ".join(dict.fromkeys(f.problem for f in group))
     return f"  {first.entry}, {len(group)} runs on {shortened(where)}: {reason(first.reason)}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def result_table(

@@ -13,13 +13,14 @@ from podium.cli import claims as claims_module
 from podium.cli import selection
 from podium.cli.claims import claims
 from podium.cli.listing import info
+from podium.cli.output import counted
 from podium.cli.show import show
 from podium.cli.tables import reason
 from podium.declarations.task import TaskSpec
 from podium.errors import InputError
 from podium.plan.spec import Location
 from podium.registry.model import Task
-from podium.registry.registry import Registry
+from podium.registry.registry import Registry, load_registry
 from podium.runner.faults import REASON_LENGTH, with_fix
 from podium.store import reading
 from podium.store.record import Record
@@ -145,3 +146,27 @@ def test_a_name_after_new_gets_the_whole_command() -> None:
     )
     assert done.returncode == 2
     assert "fix: podium new method my-foo --task TASK" in done.stderr
+
+
+def test_info_of_a_problem_names_its_task() -> None:
+    task = next(iter(load_registry(plugins=False).tasks.values())).spec
+    with pytest.raises(InputError) as caught:
+        info(task.problems[0].id, as_json=False)
+    assert caught.value.what == f"{task.problems[0].id!r} is a problem of {task.id}"
+    assert caught.value.fix == f"podium info {task.id}"
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs")])
+def test_counts_agree_with_their_nouns(number: int, text: str) -> None:
+    assert counted(number, "run") == text
+
+
+@pytest.mark.usefixtures("bundled")
+def test_the_table_says_what_its_seconds_are(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show("toy")
+    assert "s/run: the method alone" in capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "60")
+    show("toy")
+    assert "s/run: the method alone" not in capsys.readouterr().out
