@@ -22,7 +22,7 @@ import numpy as np
 
 from podium.contracts import Array
 from podium.data.cache import cache_folder
-from podium.data.resolver import sha256_of
+from podium.data.digest import sha256_of
 from podium.errors import InputError, MissingError
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
 from podium.data.cache import cache_folder
+from podium.data.digest import sha256_of
 from podium.data.sources import FetchError, from_package, from_url
 from podium.declarations.task import FileSpec
 from podium.errors import InputError, MissingError
@@ -15,19 +15,6 @@ from podium.paths import expanded
 from podium.store.record import DataDigest
 
 _TRUE = {"1", "true", "yes", "on"}
-
-# Digests of files already read by this process; a changed size or time makes a new key.
-_digests: dict[tuple[str, int, int, int], str] = {}
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal; read once per process while it is unchanged."""
-    stat = path.stat()
-    key = (str(path.resolve()), stat.st_ino, stat.st_size, stat.st_mtime_ns)
-    if key not in _digests:
-        with path.open("rb") as stream:
-            _digests[key] = hashlib.file_digest(stream, "sha256").hexdigest()
-    return _digests[key]
 
 
 class Resolver:

@@ -17,7 +17,8 @@ from PIL import Image
 import podium.benchmarks.gcd_accuracy
 from podium.benchmarks.gcd_accuracy import folder, images, task, tokens
 from podium.contracts import Arrays, Instance, Recipe
-from podium.data.resolver import Resolver, sha256_of
+from podium.data.digest import sha256_of
+from podium.data.resolver import Resolver
 from podium.declarations import toml
 from podium.declarations.task import FileSpec, TaskSpec
 from podium.discovery.samples import read_samples

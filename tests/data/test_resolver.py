@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from podium.data.resolver import Resolver, sha256_of
+from podium.data.digest import sha256_of
+from podium.data.resolver import Resolver
 from podium.declarations.task import FileSpec
 from podium.errors import InputError, MissingError
 
