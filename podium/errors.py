@@ -7,6 +7,9 @@ EXIT_RUN_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_ENVIRONMENT = 3
 
+FIX = "; fix: "
+"""What stands between a fault and its fix in the one line that a record keeps."""
+
 
 class PodiumError(Exception):
     """A fault a person can act on; shown as its message, never as a traceback."""

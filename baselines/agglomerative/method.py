@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from podium.contracts import Context, Prediction, Problem
-from podium.discovery.representation import Rows, read_rows
+from podium.discovery.representation import Rows, nearest, read_rows
 from podium.discovery.samples import Ints
 from podium.errors import InputError
 
@@ -59,5 +59,4 @@ def linked(rows: Rows, classes: int, most: int, rng: np.random.Generator) -> Int
     if whole:
         return np.asarray(clusters, dtype=np.int64)
     centroids = np.stack([chosen[clusters == k].mean(axis=0) for k in range(classes)])
-    scores = (centroids**2).sum(axis=1) - 2 * (rows @ centroids.T)
-    return np.asarray(scores.argmin(axis=1), dtype=np.int64)
+    return nearest(rows, centroids)

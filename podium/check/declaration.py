@@ -11,7 +11,7 @@ from podium.declarations.signature import effective_config
 from podium.errors import InputError
 from podium.plan.keys import source_digest
 from podium.plan.planner import signature_of
-from podium.registry.model import Entry
+from podium.registry.model import ENTRY_FILE, Entry
 from podium.registry.registry import Registry
 
 NAME = "declaration"
@@ -77,5 +77,5 @@ def _code_faults(entry: Entry) -> list[str]:
 
 
 def _line_in_toml(entry: Entry, path: str) -> str:
-    file = Path(entry.at.folder) / "entry.toml"
+    file = Path(entry.at.folder) / ENTRY_FILE
     return f"{file}:{toml.line_of(file.read_text(encoding='utf-8'), path)}"

@@ -15,6 +15,7 @@ from podium.check.declaration import check_declaration
 from podium.check.finding import Finding, Place, gathered, skipped
 from podium.check.isolated import Probe, call_probes, smoke_limits, why_not
 from podium.check.method_probe import MethodNotes
+from podium.errors import FIX
 from podium.plan.planner import Request, plan
 from podium.plan.spec import RunSpec
 from podium.registry.model import Entry
@@ -190,7 +191,7 @@ def requirements(entry: Entry, observed: Sequence[Observed]) -> Finding:
     """Everything the entry requires is installed; else nothing else of it can be checked."""
     missing = next((o.record.reason for o in observed if o.record.status == "skipped"), None)
     if missing is not None:
-        reason, _, fix = missing.partition("; fix: ")
+        reason, _, fix = missing.partition(FIX)
         return Finding(name="requirements", state="skipped", message=reason, fix=fix or None)
     wanted = ", ".join(entry.spec.file.requires) or "nothing beyond Podium"
     return Finding(name="requirements", state="ok", message=wanted)

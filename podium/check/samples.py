@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from podium.contracts import Array
-from podium.declarations.task import ArraySpec
+from podium.declarations.task import INTEGERS, ArraySpec
 
 FREE_LENGTH = 5
 """The length given to a word of a prediction's shape that no public array has."""
@@ -60,7 +60,7 @@ def _drawn(spec: ArraySpec, shape: tuple[int, ...], rng: np.random.Generator) ->
         return rng.choice(np.array(_WORDS), size=shape)
     if spec.dtype == "bool":
         return rng.random(shape) < 0.5
-    if spec.dtype in ("int64", "int32", "uint8"):
+    if spec.dtype in INTEGERS:
         first, last = int(np.ceil(low)), int(np.floor(high))
         return np.asarray(rng.integers(first, last, size=shape, endpoint=True)).astype(spec.dtype)
     # Rounding to a narrower float may pass a bound.

@@ -11,13 +11,12 @@ from podium.cli.nearby import entry_folder
 from podium.cli.output import print_columns, print_json
 from podium.errors import EXIT_ENVIRONMENT, EXIT_OK, EXIT_RUN_FAILED, InputError
 from podium.paths import expanded
+from podium.registry.model import ENTRY_FILE, TASK_FILE
 from podium.registry.registry import Registry, load_registry, unknown_name
 
 if TYPE_CHECKING:
     from podium.check.finding import Finding
     from podium.registry.model import Entry, Task
-
-TASK_FILE, ENTRY_FILE = "task.toml", "entry.toml"
 
 
 @dataclass

@@ -9,7 +9,7 @@ import msgspec
 
 from podium.cli.nearby import entry_folder
 from podium.cli.output import print_columns, print_json
-from podium.declarations.task import COST_METRICS, TaskSpec
+from podium.declarations.task import COST_METRICS, INTEGERS, TaskSpec
 from podium.errors import InputError
 from podium.registry.model import Broken, Entry, Task
 from podium.registry.registry import Registry, load_registry, unknown_name
@@ -149,7 +149,7 @@ def _info_task(registry: Registry, task: Task, *, as_json: bool) -> None:
     print_columns([_array_row(a) for a in spec.arrays.public])
     print("and returns")
     print_columns([_array_row(a) for a in spec.arrays.prediction])
-    if any(a.dtype in ("int64", "int32", "uint8") for a in spec.arrays.prediction):
+    if any(a.dtype in INTEGERS for a in spec.arrays.prediction):
         print("  (integers of another size are taken where every value fits; floats are not)")
     print("metrics")
     for m in spec.metrics:

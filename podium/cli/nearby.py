@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from podium.errors import InputError
+from podium.registry.model import ENTRY_FILE
 
-ENTRY_FILE = "entry.toml"
 _CUTOFF = 0.7
 _ID = re.compile(r"""^id\s*=\s*["']([a-z][a-z0-9_]*)["']""", re.MULTILINE)
 

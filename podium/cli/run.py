@@ -21,6 +21,7 @@ from podium.plan.explain import explain
 from podium.plan.planner import Request, plan
 from podium.plan.spec import RunSpec
 from podium.plan.values import parse_duration, parse_seeds, parse_size
+from podium.registry.model import ENTRY_FILE
 from podium.registry.registry import Registry, load_registry
 from podium.store.location import store_folder
 from podium.store.record import Record
@@ -129,7 +130,7 @@ def check_device(device: str) -> str:
 
 def _request(options: Options, registry: Registry) -> Request:
     folders = {str(expanded(p, where="--entry").resolve()) for p in options.added}
-    folders |= {str(Path(f).parent) for f in folders if Path(f).name == "entry.toml"}
+    folders |= {str(Path(f).parent) for f in folders if Path(f).name == ENTRY_FILE}
     added = tuple(e.id for e in registry.entries.values() if e.at.folder in folders)
     limit, memory = options.time_limit, options.memory_limit
     return Request(

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from podium.cli.output import counted
+from podium.errors import FIX
 from podium.stats.ranking import Failure, Ranking, Row, rank_entries
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def shortened(text: str, length: int = _REASON) -> str:
 
 def reason(text: str) -> str:
     """Return a run's reason on one line: what happened is cut, what to do about it never is."""
-    what, mark, fix = text.partition("; fix: ")
+    what, mark, fix = text.partition(FIX)
     return shortened(what) + mark + printable(" ".join(fix.split()))
 
 

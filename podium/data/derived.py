@@ -9,10 +9,8 @@ import json
 import lzma
 import os
 import re
-import struct
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -22,6 +20,7 @@ import numpy as np
 
 from podium.contracts import Array
 from podium.data.cache import cache_folder
+from podium.data.damage import DAMAGED_ZIP
 from podium.data.digest import sha256_of
 from podium.errors import InputError, MissingError
 
@@ -30,20 +29,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]*")
 _CONTENTS = "contents.json"
 """What the archive holds: the dtype and the shape of each array, by name."""
 
-_DAMAGE = (
-    OSError,
-    EOFError,
-    KeyError,
-    OverflowError,
-    TypeError,
-    RuntimeError,  # "encrypted", and as NotImplementedError an unknown compression or version
-    ValueError,
-    struct.error,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-)
-"""What reading a damaged archive raises, depending on the byte that is wrong."""
+_DAMAGE = (*DAMAGED_ZIP, KeyError, OverflowError, TypeError, lzma.LZMAError)
 
 
 def derived_arrays(

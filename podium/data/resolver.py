@@ -89,12 +89,11 @@ class Resolver:
         return path
 
     def _find(self, spec: FileSpec) -> Path:
-        relative = _inside(spec.name)
         tried: list[str] = []
-        local = _in_data_folder(spec, relative, tried)
+        local = _in_data_folder(spec, tried)
         if local is not None:
             return local
-        cached = cache_folder() / "files" / spec.sha256 / relative.name
+        cached = _cached(spec)
         if cached.is_file():
             found = sha256_of(cached)
             if found in _accepted(spec):
@@ -165,8 +164,14 @@ def _accepted(spec: FileSpec) -> tuple[str, ...]:
     return (spec.sha256, *spec.also)
 
 
-def _in_data_folder(spec: FileSpec, relative: PurePosixPath, tried: list[str]) -> Path | None:
+def _cached(spec: FileSpec) -> Path:
+    """Return where a file lies in the cache, if it does."""
+    return cache_folder() / "files" / spec.sha256 / _inside(spec.name).name
+
+
+def _in_data_folder(spec: FileSpec, tried: list[str]) -> Path | None:
     """Return the file under ``PODIUM_DATA``; note in ``tried`` why there is none."""
+    relative = _inside(spec.name)
     root = data_folder()
     if root is None:
         tried.append("PODIUM_DATA: not set")
@@ -190,9 +195,7 @@ def _in_data_folder(spec: FileSpec, relative: PurePosixPath, tried: list[str]) -
 def _is_here(spec: FileSpec) -> bool:
     """Whether a file lies in the data folder or the cache; its content is checked when used."""
     root = data_folder()
-    relative = _inside(spec.name)
-    cached = cache_folder() / "files" / spec.sha256 / relative.name
-    return cached.is_file() or (root is not None and (root / relative).is_file())
+    return _cached(spec).is_file() or (root is not None and (root / _inside(spec.name)).is_file())
 
 
 def _fetch(

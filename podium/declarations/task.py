@@ -17,6 +17,8 @@ ProblemId = Annotated[str, Meta(pattern="^[a-z0-9][a-z0-9-]*$", max_length=64)]
 Name = Annotated[str, Meta(pattern="^[a-z][a-z0-9_]*$", max_length=64)]
 Text = Annotated[str, Meta(min_length=1)]
 DType = Literal["float64", "float32", "float16", "int64", "int32", "uint8", "bool", "str"]
+INTEGERS = ("int64", "int32", "uint8")
+"""The dtypes of whole numbers."""
 
 
 class Strict(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

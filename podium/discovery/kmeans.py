@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from podium.discovery.samples import check_old
 from podium.errors import InputError
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -234,23 +235,7 @@ def _check(labelled: Floats, labels: Ints, unlabelled: Floats, classes: int) -> 
             found=f"{labels.dtype} {list(labels.shape)}"
             + (f", the least {labels.min()}" if labels.size else ""),
         )
-    old = int(labels.max()) + 1 if labels.size else 0
-    if classes < max(old, 1):
-        raise InputError(
-            "fewer clusters than old classes",
-            where="classes",
-            expected=f"at least {max(old, 1)}",
-            found=str(classes),
-        )
-    missing = np.flatnonzero(np.bincount(labels, minlength=old) == 0)
-    if len(missing):
-        raise InputError(
-            "an old class has no labelled sample",
-            where="labels",
-            expected=f"a sample of each class 0 to {old - 1}",
-            found=f"none of {', '.join(map(str, missing[:5]))}",
-            fix="number the old classes 0, 1, ... without gaps",
-        )
+    old = check_old(labels, classes)
     if not len(unlabelled) or len(unlabelled) < classes - old:
         raise InputError(
             "too few samples to group",

@@ -148,9 +148,14 @@ def centroid_accuracy(rows: Rows, labels: Ints, folds: Ints) -> float:
         if not known.size:
             continue
         means = np.stack([rows[~inside][index == k].mean(axis=0) for k in range(known.size)])
-        scores = (means**2).sum(axis=1) - 2 * (rows[inside] @ means.T)
-        right += int(np.count_nonzero(known[scores.argmin(axis=1)] == labels[inside]))
+        right += int(np.count_nonzero(known[nearest(rows[inside], means)] == labels[inside]))
     return right / len(labels)
+
+
+def nearest(rows: Rows, means: Rows) -> Ints:
+    r"""Return the nearest of the means of each row: the least :math:`\|\mu\|^2 - 2 \mu^\top x`."""
+    scores = (means**2).sum(axis=1) - 2 * (rows @ means.T)
+    return np.asarray(scores.argmin(axis=1), dtype=np.int64)
 
 
 def _possible(samples: Samples) -> tuple[Kind, ...]:

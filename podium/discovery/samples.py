@@ -14,6 +14,8 @@ Tokens = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 Halves = npt.NDArray[np.float16]
 
+_SHOWN = 5
+
 
 @dataclass(frozen=True)
 class BackboneBlock:
@@ -93,28 +95,36 @@ def read_samples(public: Arrays) -> Samples:
 def _check_labels(labels: Ints, classes: int) -> None:
     if not labels.size:
         raise InputError("there are no labelled samples", where="labels", expected="one or more")
-    found = np.unique(labels)
-    if found[0] < 0:
-        raise InputError(
-            "a label is negative", where="labels", expected=">= 0", found=f"{found[0]}"
-        )
-    old = int(found[-1]) + 1
-    if classes < old:
+    least = int(labels.min())
+    if least < 0:
+        raise InputError("a label is negative", where="labels", expected=">= 0", found=str(least))
+    check_old(labels, classes)
+
+
+def check_old(labels: Ints, classes: int) -> int:
+    """Return the number of old classes that labels >= 0 speak of; none for no labels.
+
+    Raises:
+        InputError: one of them without a sample, or fewer classes than these, or than one.
+    """
+    old = int(labels.max()) + 1 if labels.size else 0
+    if classes < max(old, 1):
         raise InputError(
             "fewer clusters than old classes",
             where="classes",
-            expected=f"at least {old}",
+            expected=f"at least {max(old, 1)}",
             found=str(classes),
         )
-    if found.size < old:
-        missing = int(np.flatnonzero(found != np.arange(found.size))[0])
+    missing = np.flatnonzero(np.bincount(labels, minlength=old) == 0)
+    if missing.size:
         raise InputError(
             "an old class has no labelled sample",
             where="labels",
             expected=f"a sample of each class 0 to {old - 1}",
-            found=f"none of {missing}",
+            found=f"none of {', '.join(map(str, missing[:_SHOWN]))}",
             fix="number the old classes 0, 1, ... without gaps",
         )
+    return old
 
 
 def _block(public: Arrays) -> BackboneBlock | None:

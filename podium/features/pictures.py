@@ -17,6 +17,14 @@ SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".
 _DEEP = ("I", "F", "I;16", "I;16L", "I;16B", "I;16N")
 
 
+def on_white(picture: Image.Image) -> Images:
+    """Return a picture as uint8 [height, width, 3]; what is transparent is laid on white."""
+    if picture.has_transparency_data:
+        layer = picture.convert("RGBA")
+        picture = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
+    return np.asarray(picture.convert("RGB"))
+
+
 def read_picture(path: Path) -> Images:
     """Return a picture file as uint8 [height, width, 3].
 
@@ -33,12 +41,7 @@ def read_picture(path: Path) -> Images:
             with Image.open(path) as opened:
                 if opened.mode in _DEEP:
                     raise ValueError(f"mode {opened.mode}: more than 8 bits a channel")
-                picture = ImageOps.exif_transpose(opened)
-                if picture.has_transparency_data:
-                    layer = picture.convert("RGBA")
-                    white = Image.new("RGBA", layer.size, "white")
-                    picture = Image.alpha_composite(white, layer)
-                return np.asarray(picture.convert("RGB"))
+                return on_white(ImageOps.exif_transpose(opened))
     except (
         OSError,
         ValueError,

@@ -9,6 +9,9 @@ from podium.declarations.entry import EntrySpec
 from podium.declarations.task import TaskSpec
 from podium.plan.spec import Location
 
+TASK_FILE, ENTRY_FILE = "task.toml", "entry.toml"
+"""The declaration in the folder of a task, and in that of an entry."""
+
 
 @dataclass(frozen=True)
 class Task:

@@ -20,7 +20,7 @@ from podium.errors import InputError
 from podium.paths import expanded
 from podium.plan.spec import Location
 from podium.registry import cache
-from podium.registry.model import Broken, Entry, Task
+from podium.registry.model import ENTRY_FILE, TASK_FILE, Broken, Entry, Task
 
 T = TypeVar("T", Task, Entry)
 HERE = Path(__file__).resolve().parent.parent
@@ -142,7 +142,7 @@ class _Loader:
     def add_entry_path(self, folder: Path) -> None:
         """Add one entry by its folder; its faults are the caller's faults."""
         folder = expanded(folder, where="--entry")
-        if folder.name == "entry.toml":
+        if folder.name == ENTRY_FILE:
             folder = folder.parent
         if not folder.is_dir():
             raise InputError(
@@ -154,7 +154,7 @@ class _Loader:
         at = Location(package=None, folder=str(folder.resolve()))
         if any(entry.at.folder == at.folder for entry in self.entries.values()):
             return  # the very same folder, named twice or installed: no second entry
-        self._add_entries(toml.load(folder / "entry.toml", EntryFile), at, str(folder))
+        self._add_entries(toml.load(folder / ENTRY_FILE, EntryFile), at, str(folder))
 
     def _add_entries(self, declared: EntryFile, at: Location, origin: str) -> None:
         for spec in declared.entries():
@@ -195,7 +195,7 @@ class _Loader:
             return
         folder = Path(places[0])
         at = Location(package=package, folder=str(folder.resolve()))
-        file = folder / ("task.toml" if is_task else "entry.toml")
+        file = folder / (TASK_FILE if is_task else ENTRY_FILE)
         self.plugin_files.append(file)
         read = self._read_task if is_task else self._read_entry
         read(file, at, origin, name)

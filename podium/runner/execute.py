@@ -277,9 +277,8 @@ def _check_requirements(spec: RunSpec) -> None:
     missing = [name for name in spec.requires if not is_installed(name)]
     if missing:
         wanted = f'"podium[{spec.extra}]"' if spec.extra else " ".join(missing)
-        raise _EndedError(
-            "skipped", f"{', '.join(missing)} is not installed; fix: pip install {wanted}"
-        )
+        reason = with_fix(f"{', '.join(missing)} is not installed", f"pip install {wanted}")
+        raise _EndedError("skipped", reason)
     fault = device_fault(spec.device)
     if fault is not None:
         raise _EndedError("skipped", fault)

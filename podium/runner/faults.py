@@ -9,13 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
 
-from podium.errors import PodiumError
+from podium.errors import FIX, PodiumError
 from podium.store.record import Status
 
 REASON_LENGTH = 500
 _FAULT_KEPT = 100
-FIX = "; fix: "
-"""What stands between a fault and its fix in the reason of a record."""
 TRACEBACK_LENGTH = 6000
 _ENGINE = (
     str(Path(__file__).parent),

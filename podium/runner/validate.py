@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from podium.contracts import Array
-from podium.declarations.task import ArraySpec
+from podium.declarations.task import INTEGERS, ArraySpec
 
-_INTEGERS = ("int64", "int32", "uint8")
 _BLOCK = 1 << 20
 """Numbers looked at in one go, so that checking an array never doubles its memory."""
 
@@ -46,7 +45,7 @@ def with_declared_integers(
     Converted are plain integer arrays whose every value fits; nothing else. Floats stay as they
     are: float32 in place of float64 says that digits were lost before.
     """
-    declared = {s.name: np.dtype(s.dtype) for s in specs if s.dtype in _INTEGERS}
+    declared = {s.name: np.dtype(s.dtype) for s in specs if s.dtype in INTEGERS}
     fitted: dict[str, Any] = dict(arrays)
     for name, array in arrays.items():
         dtype = declared.get(name)

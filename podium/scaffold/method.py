@@ -10,7 +10,7 @@ from pathlib import Path
 from string import Template
 
 from podium.check.samples import FREE_LENGTH, bounds
-from podium.declarations.task import ArraySpec, TaskSpec
+from podium.declarations.task import INTEGERS, ArraySpec, TaskSpec
 from podium.errors import InputError
 
 WIDTH = 100
@@ -132,7 +132,7 @@ def _drawn(spec: ArraySpec, size: str) -> str:
         return f'rng.choice(["a", "b"], {size})'
     if spec.dtype == "bool":
         return f"rng.random({size}) < 0.5"
-    if spec.dtype in ("int64", "int32", "uint8"):
+    if spec.dtype in INTEGERS:
         kind = "" if spec.dtype == "int64" else f', dtype="{spec.dtype}"'
         return f"rng.integers({round(low)}, {round(high)}, {size}, endpoint=True{kind})"
     if (low, high) == (0.0, 1.0):

@@ -68,7 +68,7 @@ def test_private_and_bulky_things_are_left_out(toy_record: Make) -> None:
         status="failed",
         origin="/home/me/my methods/mine",
         reason="FileNotFoundError: '/root/a b/data.npy' is missing",
-        traceback='  File "/work/x/method.py", line 3, in run\n    open("/tmp/a")',
+        traceback='  File "/srv/x/method.py", line 3, in run\n    open("/tmp/a")',
         config={"weights": "/mnt/weights/w.bin", "nested": [{"path": "~/secret/p"}]},
         curves={"step": [1.0], "loss": [0.5]},
         predictions="p1-ours-s0.npz",

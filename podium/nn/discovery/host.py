@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import nn
 
@@ -114,13 +116,14 @@ class Prototypes(nn.Module):
         return nn.functional.normalize(values, dim=-1) @ unit.mT
 
 
-class Host(nn.Module):
+class Host(nn.Module, ABC):
     """What can be trained: features of samples, and a loss of two views of them."""
 
+    @abstractmethod
     def features(self, tokens: torch.Tensor, class_tokens: torch.Tensor | None) -> torch.Tensor:
         """Return what is grouped: tokens [batch, token, D], class tokens [batch, D] or None."""
-        raise NotImplementedError
 
+    @abstractmethod
     def losses(
         self,
         tokens: torch.Tensor,
@@ -136,7 +139,6 @@ class Host(nn.Module):
             labels: of the labelled samples.
             done: share of the training that is over.
         """
-        raise NotImplementedError
 
 
 class ParametricHost(Host):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import nn
 
 
-class TokenRefiner(nn.Module):
+class TokenRefiner(nn.Module, ABC):
     r"""Refine tokens: :math:`X_{ref} = X + h(X)\, W_o + b_o`.
 
     ``out`` (:math:`W_o, b_o`) is zero at the start, so that a module starts as the plain
@@ -15,9 +17,9 @@ class TokenRefiner(nn.Module):
 
     out: nn.Linear
 
+    @abstractmethod
     def hidden(self, tokens: torch.Tensor) -> torch.Tensor:
         """Return what the last layer sees of every token: [batch, token, D] to [..., width]."""
-        raise NotImplementedError
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         """Return the refined tokens [batch, token, D]."""
