@@ -61,6 +61,15 @@ class Cost:
         """Return the costs among some of the points."""
         return Cost(self.matrix[rows][:, rows])
 
+    def largest(self) -> float:
+        """Return the largest absolute cost; 0 for a matrix of zeros."""
+        values = self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.data
+        return float(np.abs(values).max(initial=0.0))
+
+    def divided(self, scale: float) -> Cost:
+        """Return the costs over ``scale``, a number above 0."""
+        return Cost(self.matrix / scale)
+
     def degrees(self) -> Floats:
         """Return the row sums, float64 [n]; for an adjacency matrix, the degrees."""
         return np.asarray(self.matrix.sum(axis=1), dtype=np.float64).ravel()

@@ -98,10 +98,13 @@ class Block:
         apart any better. With scaling carried to convergence, no accepted step raises it beyond
         rounding.
 
-        Returns False, with the plan unchanged, if no step length is accepted.
+        Returns False, with the plan unchanged, if no step length is accepted or the step is 0.
         """
         if self.gain is None:
             self.refresh()
+        if settings.step == 0:
+            # Between costs of zeros, as of a single node, no plan is lower than another.
+            return False
         length = settings.step
         tolerance = settings.tolerance * float(self.a.sum())
         rounding = _ROUNDING * float(np.finfo(self.pair.source.dtype).eps)
