@@ -26,12 +26,12 @@ def run(
     max_iter: int = 300,
     tolerance: float = 1e-9,
 ) -> Prediction:
-    """Solve the entropic problem and return POT's plan, whatever it is.
+    """Solve the entropic problem on the costs as given and return POT's plan, whatever it is.
 
     Where the kernel underflows, POT warns and returns zeros, which the scorer refuses: on most
-    graphs of 400 nodes at .2 / n, at .4 / n on some with large hubs from 1000 nodes on. Graphs stop,
-    too, once the largest entries of the rows are at rest, as every solver here does: POT, which has
-    no such test, is called for a few steps at a time.
+    graphs of 400 nodes at .2 / n, at .4 / n on some with large hubs from 1000 nodes on. Graphs
+    stop, too, once the largest entries of the rows are at rest, as every solver here does: POT,
+    which has no such test, is called for a few steps at a time.
 
     Args:
         problem: the two spaces.

@@ -73,12 +73,12 @@ def align(
 
     Graphs (sparse costs) are degree-normalised, :math:`D^{-1/2} A D^{-1/2}`, and aligned by
     ``podium.transport.solver.Descent``; where over a tenth of the nodes did not settle, again with
-    longer steps. Dense costs are divided by their largest. Those of equal size and equal weights are
-    aligned by assignment steps, the limit of a mirror step of infinite length; others by a descent,
-    and again with shorter steps as long as that ends lower, where much did not settle or the
-    objective stayed above a hundredth of that of the product of the weights. Each descent starts
-    from ``begin``; the lowest end is kept. Where much did not settle in it and the points of each
-    side weigh the same, conditional gradient goes on from its plan, on graphs as given.
+    longer steps. Dense costs are divided by their largest. Those of equal size and equal weights
+    are aligned by assignment steps, the limit of a mirror step of infinite length; others by a
+    descent, and again with shorter steps as long as that ends lower, where much did not settle or
+    the objective stayed above a hundredth of that of the product of the weights. Each descent
+    starts from ``begin``; the lowest end is kept. Where much did not settle in it and the points of
+    each side weigh the same, conditional gradient goes on from its plan, on graphs as given.
 
     The plan is a permutation over n where both sides have n points of equal weight, and otherwise
     the result of scaling and rounding in float64: its marginals are exact to rounding error. Where

@@ -57,7 +57,7 @@ def bapg(
     Source: Li et al. 2023, algorithm 1, as in POT's ``BAPG_gromov_wasserstein`` with
     ``marginal_loss`` as ``marginal_terms``.
     """
-    # Costs of any scale are within float32's reach: they are divided by the largest, the step is not.
+    # Costs over their largest are within float32's reach at any scale; the step makes up for it.
     scale = max(source.largest(), target.largest()) or 1.0
     source, target = source.divided(scale), target.divided(scale)
     pair = Pair(source.cast(dtype), target.cast(dtype))

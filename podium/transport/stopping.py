@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 STRIDE = 3
 # Share of rows whose largest entry may move between two looks at a plan that has come to rest ...
 _AT_REST = 1e-3
-# ... and looks in succession that must find it so: after one, short steps may still be on their way.
+# ... and looks in succession that must find it so: after one, short steps may be on their way.
 _LOOKS = 2
 
 
