@@ -68,7 +68,12 @@ class Cost:
 
     def divided(self, scale: float) -> Cost:
         """Return the costs over ``scale``, a number above 0."""
-        return Cost(self.matrix / scale)
+        if isinstance(self.matrix, np.ndarray):
+            return Cost(self.matrix / scale)
+        from scipy.sparse import csr_array
+
+        parts = (self.matrix.data / scale, self.matrix.indices, self.matrix.indptr)
+        return Cost(csr_array(parts, self.matrix.shape))
 
     def degrees(self) -> Floats:
         """Return the row sums, float64 [n]; for an adjacency matrix, the degrees."""

@@ -33,11 +33,12 @@ def test_it_is_the_objective_of_the_rounded_plan(seed: int, n: int, m: int) -> N
     np.testing.assert_allclose(rounded.sum(axis=0), b, atol=1e-14)
     expected = pytest.approx(gw_objective(source, target, rounded), abs=1e-12)
     assert rounded_objective(source, target, plan, a, b) == expected
-    sparse: Any = (csr_array(source), csr_array(target), csr_array(plan))
-    assert rounded_objective(*sparse, a, b) == expected
-    kept, _, _ = rounding(sparse[2], a, b)
+    sparse = csr_array(plan)
+    found = rounded_objective(csr_array(source), csr_array(target), sparse, a, b)
+    assert found == expected
+    kept, _, _ = rounding(sparse, a, b)
     assert not isinstance(kept, np.ndarray)
-    assert kept.nnz <= sparse[2].nnz
+    assert kept.nnz <= sparse.nnz
 
 
 def test_shedding_mass_does_not_lower_it() -> None:

@@ -89,6 +89,7 @@ SMALL: dict[str, Params] = {
     "powerlaw-noise10": {**_POWERLAW, "noise": 0.1},
     "barabasi-noise05": _BARABASI,
     "block-noise05": _BLOCK,
+    "block-noise10": {**_BLOCK, "noise": 0.1},
     "partition-noise05": _PARTITION,
 }
 _HUBS: dict[str, Params] = {
@@ -149,7 +150,7 @@ GRIDS: dict[str, dict[str, Grid]] = {
     "pot_bapg": {k: _grid(f"{k}_epsilon", v, f"{k}_iter", _STEPS) for k, v in _BAPG.items()},
     "sparse_bapg": {k: _grid(f"{k}_epsilon", v, f"{k}_steps", _STEPS) for k, v in _BAPG.items()},
     "pot_pgd": {
-        "graph": _grid("graph_epsilon", (0.2, 0.4, 0.8, 1.6), "graph_scalings", _SCALINGS),
+        "graph": _grid("graph_epsilon", (0.4, 0.6, 0.8, 1.2), "graph_scalings", _SCALINGS),
         "cloud": _grid("cloud_epsilon", _PROXIMAL, "cloud_scalings", _SCALINGS),
     },
     "pot_ppa": {
@@ -279,7 +280,8 @@ def chosen(table: Table) -> str:
 
 def best(table: Table, count: int) -> list[str]:
     """Return the settings that the rule picks one after the other."""
-    left, found = dict(table), []
+    left = dict(table)
+    found: list[str] = []
     while left and len(found) < count:
         found.append(chosen(left))
         del left[found[-1]]
