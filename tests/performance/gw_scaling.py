@@ -38,6 +38,7 @@ SOLVERS = {
     "sparse_bapg": "podium.baselines.sparse_bapg.method",
     "sparse_cg": "podium.baselines.sparse_cg.method",
     "pot_bapg": "podium.baselines.pot_bapg.method",
+    "pot_pgd": "podium.baselines.pot_pgd.method",
     "pot_cg": "podium.baselines.pot_cg.method",
     "scipy_faq": "podium.baselines.scipy_faq.method",
 }
