@@ -34,10 +34,11 @@ def run(
     problem: Problem,
     context: Context,
     *,
-    rank: int = 50,
-    cost_rank: int = 50,
     graph_scale: float = 0.3,
+    graph_rank: int = 50,
     cloud_scale: float = 0.1,
+    cloud_rank: int = 50,
+    cost_rank: int = 50,
     max_iter: int = 1000,
 ) -> Prediction:
     r"""Find a plan :math:`Q\, \mathrm{diag}(1/g)\, R^\top` on costs cut to low rank.
@@ -48,11 +49,12 @@ def run(
     Args:
         problem: the two spaces.
         context: what the engine gives.
-        rank: of the plan.
-        cost_rank: of the costs.
         graph_scale: root mean square to which sparse costs are scaled. POT's step size goes with
             the inverse of their gradient: on costs much smaller its kernels overflow to NaN.
-        cloud_scale: the same for dense costs.
+        graph_rank: of the plan between sparse costs.
+        cloud_scale: the root mean square for dense costs.
+        cloud_rank: of the plan between dense costs.
+        cost_rank: of the costs.
         max_iter: largest number of steps.
     """
     from podium.transport.pot import ot
@@ -60,9 +62,9 @@ def run(
     context.progress(0, 1, "low-rank mirror descent")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)
-    scale = cloud_scale
+    scale, rank = cloud_scale, cloud_rank
     if source.sparse:
-        scale = graph_scale
+        scale, rank = graph_scale, graph_rank
         source, target = source.normalised(), target.normalised()
     left = factors(source, cost_rank, scale, context.rng("source factors"))
     right = factors(target, cost_rank, scale, context.rng("target factors"))

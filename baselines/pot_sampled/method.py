@@ -16,8 +16,9 @@ def run(
     *,
     samples: int = 20,
     graph_epsilon: float = 0.1,
+    graph_iter: int = 100,
     cloud_epsilon: float = 0.0,
-    max_iter: int = 100,
+    cloud_iter: int = 100,
 ) -> Prediction:
     """Estimate the gradient from ``samples`` pairs in each step.
 
@@ -29,9 +30,10 @@ def run(
         samples: pairs drawn from the plan in each step.
         graph_epsilon: entropic weight for sparse costs, the estimated gradient's largest entry
             being 1.
+        graph_iter: largest number of steps for sparse costs.
         cloud_epsilon: the same for dense costs; 0 is exact transport, which is better and faster
             there.
-        max_iter: largest number of steps.
+        cloud_iter: largest number of steps for dense costs.
     """
     from podium.transport.pot import ot
 
@@ -46,7 +48,7 @@ def run(
         _square_loss,
         nb_samples_grad=samples,
         epsilon=graph_epsilon if source.sparse else cloud_epsilon,
-        max_iter=max_iter,
+        max_iter=graph_iter if source.sparse else cloud_iter,
         random_state=np.random.RandomState(context.rng("samples").bit_generator),
     )
     return {"coupling": plan}

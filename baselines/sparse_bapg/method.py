@@ -19,7 +19,7 @@ def run(
     graph_steps: int = 1000,
     cloud_epsilon: float = 0.03,
     cloud_steps: int = 200,
-    tolerance: float = 1e-6,
+    tolerance: float = 1e-9,
     dtype: Literal["float32", "float64"] = "float32",
 ) -> Prediction:
     """Take the alternating steps of ``pot_bapg``, then an assignment or a scaling in float64.
@@ -33,7 +33,8 @@ def run(
         graph_steps: largest number of pairs of half steps, for sparse costs.
         cloud_epsilon: step weight for dense costs, whose largest is 1.
         cloud_steps: largest number of pairs of half steps, for dense costs.
-        tolerance: relative change of the plan at which to stop.
+        tolerance: change of the plan at which to stop, as in POT. Sparse costs stop, too, once the
+            largest entries of the rows are at rest.
         dtype: of the iteration.
     """
     context.progress(0, 1, "BAPG")
@@ -52,6 +53,7 @@ def run(
         epsilon=graph_epsilon / max(a.size, b.size) if graphs else cloud_epsilon,
         steps=graph_steps if graphs else cloud_steps,
         marginal_terms=not graphs,
+        until_rest=graphs,
         tolerance=tolerance,
         dtype=dtype,
     )

@@ -38,8 +38,9 @@ def run(
     *,
     start: Literal["uniform", "degree"] = "uniform",
     graph_time: float = 10.0,
+    graph_iter: int = 1000,
     cloud_time: float = 20.0,
-    max_iter: int = 1000,
+    cloud_iter: int = 1000,
 ) -> Prediction:
     """Run POT's conditional gradient on the heat kernels of both spaces.
 
@@ -48,8 +49,9 @@ def run(
         context: what the engine gives.
         start: the first plan, the product of the weights or a soft match of the degrees.
         graph_time: of diffusion, for sparse costs.
+        graph_iter: largest number of steps, for sparse costs.
         cloud_time: of diffusion, for dense costs.
-        max_iter: largest number of steps.
+        cloud_iter: largest number of steps, for dense costs.
     """
     from podium.transport.pot import ot
 
@@ -64,7 +66,7 @@ def run(
         b,
         symmetric=True,
         G0=spaces.start(start, source, target, a, b),
-        max_iter=max_iter,
+        max_iter=graph_iter if source.sparse else cloud_iter,
         numItermaxEmd=10_000_000,
     )
     return {"coupling": plan}

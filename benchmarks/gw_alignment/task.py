@@ -25,11 +25,11 @@ from podium.errors import InputError
 from podium.metrics.alignment import (
     Matrix,
     edge_correctness,
-    gw_objective,
     hits_at,
     marginal_gap,
     node_correctness,
 )
+from podium.metrics.rounding import rounded_objective
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -193,7 +193,7 @@ def score(prediction: Prediction, instance: Instance, recipe: Recipe) -> Scores:
             f"hits_{k}": hits_at(coupling, *labels, k) if by_node else Undefined(_ONE_EACH)
             for k in _HITS
         },
-        "objective": gw_objective(source, target, coupling),
+        "objective": rounded_objective(source, target, coupling, a, b),
         "marginal_gap": gap,
         "edge_correctness": edges,
     }

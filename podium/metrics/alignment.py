@@ -62,7 +62,8 @@ def gw_objective(source_cost: Matrix, target_cost: Matrix, coupling: Matrix) -> 
         = p^\top (A \circ A) p + q^\top (B \circ B) q - 2 \langle A X, X B \rangle
 
     with the coupling's own marginals :math:`p = X 1`, :math:`q = X^\top 1`, so that it is the sum
-    on the left for any coupling. A coupling that lost mass scores low: check feasibility first.
+    on the left for any coupling. A coupling that lost mass scores low: see
+    ``podium.metrics.rounding.rounded_objective``.
 
     Args:
         source_cost: float64 [n, n], symmetric.

@@ -28,8 +28,12 @@ _GRAPH_DENSITY = 0.3
 _NO_WEIGHT = 1e-9
 # With more than this share of the rows not settled, a descent has ended in a poor optimum ...
 _MOST_OPEN = 0.1
-# ... and the next one takes steps so many times longer.
+# ... and the next one takes steps so many times longer. Between dense costs longer steps leave the
+# scaling too much to do, and shorter ones end lower ...
 _LONGER = 2.0
+_SHORTER = 4.0
+# ... where the objective stayed above this share of that of the product of the weights.
+_FAR = 0.01
 _REFINING = 100
 
 
@@ -69,10 +73,12 @@ def align(
 
     Graphs (sparse costs) are degree-normalised, :math:`D^{-1/2} A D^{-1/2}`, and aligned by
     ``podium.transport.solver.Descent``; where over a tenth of the nodes did not settle, again with
-    longer steps. Dense costs of equal size and equal weights are aligned by assignment steps, the
-    limit of a mirror step of infinite length; other dense costs by one descent as they are. Where
-    much did not settle in the end and the points of each side weigh the same, conditional gradient
-    on the costs as given goes on from the plan.
+    longer steps. Dense costs are divided by their largest. Those of equal size and equal weights
+    are aligned by assignment steps, the limit of a mirror step of infinite length; others by a
+    descent, and again with shorter steps as long as that ends lower, where much did not settle or
+    the objective stayed above a hundredth of that of the product of the weights. Each descent
+    starts from ``begin``; the lowest end is kept. Where much did not settle in it and the points of
+    each side weigh the same, conditional gradient goes on from its plan, on graphs as given.
 
     The plan is a permutation over n where both sides have n points of equal weight, and otherwise
     the result of scaling and rounding in float64: its marginals are exact to rounding error. Where
@@ -94,9 +100,11 @@ def align(
             found=f"{len(a)} and {len(b)}",
         )
     source, target = _as_graph(source), _as_graph(target)
-    plan = start(begin, source, target, a, b)
     if _is_zero(source) or _is_zero(target):
-        return Alignment(plan, ())
+        return Alignment(start(begin, source, target, a, b), ())
+    # Of either side's scale nothing but the unit of the objective depends.
+    source, target = _of_unit_scale(source), _of_unit_scale(target)
+    plan = start(begin, source, target, a, b)
     if _matching(a, b) and not (source.sparse or target.sparse):
         first = None if begin == "uniform" else plan * len(a)
         permutation, trace = assignment_descent(
@@ -130,9 +138,10 @@ def _descend(
     best = Descent(source, target, a, b, plan, options)
     best.run()
     trace = list(best.trace)
+    if not best.graphs:
+        return _descend_shorter(source, target, best, plan)
     for number in range(1, options.attempts):
-        # Between dense costs, longer steps leave the scaling too much to do.
-        if not best.graphs or not _poor(best):
+        if not _poor(best):
             break
         sharpness = options.sharpness * _LONGER**number
         again = Descent(source, target, a, b, plan, replace(options, sharpness=sharpness))
@@ -141,6 +150,37 @@ def _descend(
         if again.whole.objective < best.whole.objective:
             best = again
     return best, tuple(trace)
+
+
+def _descend_shorter(
+    source: Cost, target: Cost, best: Descent, plan: Floats
+) -> tuple[Descent, tuple[Step, ...]]:
+    """Descend again from ``plan``, each time with shorter steps, as long as that ends lower.
+
+    Long steps leave the scaling much to do, so that only plans rounded to the marginals compare.
+    """
+    a, b, options = best.a / best.mass, best.b / best.mass, best.options
+    product = gw_objective(source.matrix, target.matrix, np.outer(a, b))
+    trace = list(best.trace)
+    lowest = _rounded_objective(source, target, best)
+    for number in range(1, options.attempts):
+        if not (_poor(best) or lowest > _FAR * product):
+            break
+        sharpness = options.sharpness / _SHORTER**number
+        again = Descent(source, target, a, b, plan, replace(options, sharpness=sharpness))
+        again.run()
+        trace += again.trace
+        reached = _rounded_objective(source, target, again)
+        if not reached < lowest:
+            break
+        best, lowest = again, reached
+    return best, tuple(trace)
+
+
+def _rounded_objective(source: Cost, target: Cost, descent: Descent) -> float:
+    a, b = descent.a / descent.mass, descent.b / descent.mass
+    rounded = round_to_marginals(descent.plan(), a, b)
+    return gw_objective(source.matrix, target.matrix, rounded)
 
 
 def _poor(descent: Descent) -> bool:
@@ -178,7 +218,12 @@ def _as_graph(cost: Cost) -> Cost:
 
 
 def _is_zero(cost: Cost) -> bool:
-    return not (cost.dense().any() if not cost.sparse else cost.csr().count_nonzero())
+    return cost.largest() == 0
+
+
+def _of_unit_scale(cost: Cost) -> Cost:
+    """Return dense costs over their largest, within reach of float32; graphs have no unit."""
+    return cost if cost.sparse else cost.divided(cost.largest())
 
 
 def _matching(a: Floats, b: Floats) -> bool:

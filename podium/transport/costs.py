@@ -61,6 +61,20 @@ class Cost:
         """Return the costs among some of the points."""
         return Cost(self.matrix[rows][:, rows])
 
+    def largest(self) -> float:
+        """Return the largest absolute cost; 0 for a matrix of zeros."""
+        values = self.matrix if isinstance(self.matrix, np.ndarray) else self.matrix.data
+        return float(np.abs(values).max(initial=0.0))
+
+    def divided(self, scale: float) -> Cost:
+        """Return the costs over ``scale``, a number above 0."""
+        if isinstance(self.matrix, np.ndarray):
+            return Cost(self.matrix / scale)
+        from scipy.sparse import csr_array
+
+        parts = (self.matrix.data / scale, self.matrix.indices, self.matrix.indptr)
+        return Cost(csr_array(parts, self.matrix.shape))
+
     def degrees(self) -> Floats:
         """Return the row sums, float64 [n]; for an adjacency matrix, the degrees."""
         return np.asarray(self.matrix.sum(axis=1), dtype=np.float64).ravel()

@@ -18,10 +18,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from podium.transport.products import Indices
 
-# A step may raise the objective by this share: scaling is not carried to convergence.
+# Most that a step may raise the objective, as a share of it, where the columns may be off by more.
 _SLACK = 1e-4
+_ROUNDING = 10
 _SHORTER = 4.0
 _TRIALS = 6
 _TRACE = 1e-6
@@ -89,17 +92,28 @@ class Block:
     def advance(self, settings: Settings) -> bool:
         """Take one mirror step; where it would raise the objective, a shorter one.
 
-        Returns False, with the plan unchanged, if no step length lowers the objective.
+        A step is accepted if it raises the objective by no more than the share of it by which the
+        columns of a plan may be off (``settings.tolerance``), 1e-4 at most, and ten units of
+        rounding: the objectives of two plans whose marginals differ by that much cannot be told
+        apart any better. With scaling carried to convergence, no accepted step raises it beyond
+        rounding.
+
+        Returns False, with the plan unchanged, if no step length is accepted or the step is 0.
         """
         if self.gain is None:
             self.refresh()
+        if settings.step == 0:
+            # Between costs of zeros, as of a single node, no plan is lower than another.
+            return False
         length = settings.step
         tolerance = settings.tolerance * float(self.a.sum())
+        rounding = _ROUNDING * float(np.finfo(self.pair.source.dtype).eps)
+        slack = (min(_SLACK, settings.tolerance) + rounding) * abs(self.value)
         for _ in range(_TRIALS):
             plan = self.pair.mirror(self.plan, self.gain, self.potential, length)
             factors = self.pair.scale(plan, self.a, self.b, settings.scalings, tolerance)
             gain, value = self._gain(plan)
-            if value <= self.value + _SLACK * abs(self.value):
+            if value <= self.value + slack:
                 self.plan, self.gain, self.value = plan, gain, value
                 self.potential = self.potential + factors / length
                 return True
@@ -107,31 +121,41 @@ class Block:
         return False
 
 
-def freeze(whole: Block, rows: Indices, columns: Indices) -> Block:
-    r"""Cut the block of ``rows`` and ``columns`` out of the whole, with its compensated marginals.
+def compensated(whole: Block, rows: Indices, columns: Indices) -> tuple[Any, Any]:
+    r"""Return the marginals that the frozen mass leaves to a block, [k] and [l].
 
-    .. math:: a_{I} - X_{I J^c} 1, \qquad b_{J} - X_{I^c J}^\top 1, \qquad
-              R = G_{IJ} - A_{II} X_{IJ} B_{JJ}
+    .. math:: a_{I} - X_{I J^c} 1, \qquad b_{J} - X_{I^c J}^\top 1
 
     The second is scaled to the mass of the first, so that a plan of the block exists even where
     the columns of its plan are not scaled to the last digit.
+    """
+    plan, a, b = whole.plan, whole.a, whole.b
+    inside = whole.pair.take(plan, rows, columns)
+    a_part = a[rows] - (plan.sum(1)[rows] - inside.sum(1))
+    b_part = b[columns] - (plan.sum(0)[columns] - inside.sum(0))
+    # A row or column whose frozen part already holds all its mass keeps a trace of it.
+    a_part = a_part.clip(min=_TRACE * float(a.max()))
+    b_part = b_part.clip(min=_TRACE * float(b.max()))
+    return a_part, b_part * (a_part.sum() / b_part.sum())
+
+
+def freeze(whole: Block, rows: Indices, columns: Indices) -> Block:
+    r"""Cut the block of ``rows`` and ``columns`` out of the whole, its marginals ``compensated``.
+
+    .. math:: R = G_{IJ} - A_{II} X_{IJ} B_{JJ}
 
     Args:
         whole: everything, with nothing frozen and the gradient of its plan up to date.
         rows: int [k].
         columns: int [l].
     """
-    pair, plan, a, b = whole.pair, whole.plan, whole.a, whole.b
+    pair = whole.pair
     part = pair.block(rows, columns)
-    inside = pair.take(plan, rows, columns)
-    cross = pair.take(whole.gain, rows, columns) - part.cross(inside)
-    a_part = a[rows] - (plan.sum(1)[rows] - inside.sum(1))
-    b_part = b[columns] - (plan.sum(0)[columns] - inside.sum(0))
-    # A row or column whose frozen part already holds all its mass keeps a trace of it.
-    a_part = a_part.clip(min=_TRACE * float(a.max()))
-    b_part = b_part.clip(min=_TRACE * float(b.max()))
-    b_part = b_part * (a_part.sum() / b_part.sum())
-    block = Block(part, inside, a_part, b_part, whole.potential[columns], cross)
-    block.refresh()
+    inside = pair.take(whole.plan, rows, columns)
+    gain = pair.take(whole.gain, rows, columns)
+    cross = gain - part.cross(inside)
+    a, b = compensated(whole, rows, columns)
+    block = Block(part, inside, a, b, whole.potential[columns], cross)
+    block.gain, block.value = gain, -pair.inner(gain, inside) - pair.inner(cross, inside)
     block.base = whole.objective - block.value
     return block

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.errors import InputError
+from podium.metrics.rounding import rounding
 
 Floats = npt.NDArray[np.float64]
 
@@ -49,11 +50,9 @@ def sinkhorn(
 
 
 def round_to_marginals(plan: Floats, a: Floats, b: Floats) -> Floats:
-    r"""Move a non-negative matrix onto the transport polytope, exact to rounding error.
+    """Return a non-negative matrix moved onto the transport polytope, float64 [n, m].
 
-    Rows, then columns, that carry too much are scaled down; the missing mass is added as
-    :math:`r c^\top / \|r\|_1` with :math:`r, c \ge 0` what rows and columns lack. The plan moves
-    by at most twice its marginal gap (L1).
+    The sum that ``podium.metrics.rounding.rounding`` describes, written out.
 
     Args:
         plan: float64 [n, m] >= 0.
@@ -62,17 +61,5 @@ def round_to_marginals(plan: Floats, a: Floats, b: Floats) -> Floats:
 
     Source: Altschuler, Weed and Rigollet 2017, algorithm 2.
     """
-    plan = plan * _at_most_one(a, plan.sum(axis=1))[:, None]
-    plan *= _at_most_one(b, plan.sum(axis=0))[None, :]
-    rows = np.maximum(a - plan.sum(axis=1), 0.0)
-    columns = np.maximum(b - plan.sum(axis=0), 0.0)
-    missing = float(rows.sum())
-    if missing > 0:
-        plan += np.outer(rows, columns / missing)
-    return plan
-
-
-def _at_most_one(wanted: Floats, found: Floats) -> Floats:
-    factor = np.ones_like(wanted)
-    np.divide(wanted, found, out=factor, where=found > wanted)
-    return factor
+    kept, rows, columns = rounding(plan, a, b)
+    return np.asarray(kept + np.outer(rows, columns))

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from podium.transport.costs import Cost
-from podium.transport.descent import Block, Settings, Step, freeze
+from podium.transport.descent import Block, Settings, Step, compensated, freeze
 from podium.transport.matching import overlap
 from podium.transport.products import Indices, Pair
+from podium.transport.stopping import STRIDE, Rest
 
 Floats = npt.NDArray[np.float64]
 
@@ -20,10 +21,6 @@ Floats = npt.NDArray[np.float64]
 _HELD = 0.9
 # ... and its neighbourhood overlaps with that of its image at least this much.
 _OVERLAP = 0.5
-# Steps between two looks at what is settled.
-_STRIDE = 3
-# Share of rows whose largest entry may move between two looks at a plan that has come to rest.
-_AT_REST = 1e-3
 
 
 @dataclass(frozen=True)
@@ -100,19 +97,28 @@ class Descent:
 
     def _improve(self, rows: Indices, columns: Indices, afresh: bool) -> bool:
         """Descend on a block; return whether that lowered the objective, else change nothing."""
+        if not self.options.localise:
+            return self._improve_whole(rows, columns, afresh)
         block = freeze(self.whole, rows, columns)
         if afresh:
             block.plan = block.a[:, None] * (block.b / block.b.sum())
             block.refresh()
-        if self.options.localise:
-            self._follow(block, "local")
-            if not block.objective < self.whole.objective:
-                return False
-            self.whole.plan = self.pair.put(self.whole.plan, rows, columns, block.plan)
-            self.whole.refresh()
-            return True
-        whole = replace(self.whole, plan=self.pair.put(self.whole.plan, rows, columns, block.plan))
-        whole.refresh()
+        self._follow(block, "local")
+        if not block.objective < self.whole.objective:
+            return False
+        self.whole.plan = self.pair.put(self.whole.plan, rows, columns, block.plan)
+        self.whole.refresh()
+        return True
+
+    def _improve_whole(self, rows: Indices, columns: Indices, afresh: bool) -> bool:
+        """Do the same with steps on everything: no block is cut out, and no product made twice."""
+        plan = self.whole.plan
+        if afresh:
+            a, b = compensated(self.whole, rows, columns)
+            plan = self.pair.put(plan, rows, columns, a[:, None] * (b / b.sum()))
+        whole = replace(self.whole, plan=plan)
+        if not afresh:
+            whole.gain, whole.value = self.whole.gain, self.whole.value
         self._follow(whole, "full")
         if not whole.objective < self.whole.objective:
             return False
@@ -120,20 +126,18 @@ class Descent:
         return True
 
     def _follow(self, block: Block, phase: str, *, until_half: bool = False) -> None:
-        """Step until the largest entries of the rows stay in place, or half of all is settled."""
-        last: Indices | None = None
+        """Step until the largest entries of the rows are at rest, or half of all is settled."""
+        rest = Rest()
         while len(self.trace) < self.options.steps:
             started = time.process_time()
             if not block.advance(self.settings):
                 return
             seconds = time.process_time() - started
             self.trace.append(Step(phase, len(block.a), block.objective, seconds))
-            if len(self.trace) % _STRIDE:
+            if len(self.trace) % STRIDE:
                 continue
-            mapping = self.pair.largest(block.plan)
-            if last is not None and float(np.mean(mapping != last)) <= _AT_REST:
+            if rest.reached(self.pair.largest(block.plan)):
                 return
-            last = mapping
             if until_half and len(self.unsettled()[0]) < len(self.a) / 2:
                 return
 

@@ -237,7 +237,11 @@ def test_what_is_no_plan_is_refused(change: Any, reason: str) -> None:
 def test_a_plan_that_is_nearly_feasible_is_scored_with_its_gap() -> None:
     recipe, instance = built("powerlaw-150-smoke")
     plan = truth(instance) * 0.95
-    assert task.score({"coupling": plan}, instance, recipe)["marginal_gap"] == pytest.approx(0.1)
+    scores = task.score({"coupling": plan}, instance, recipe)
+    assert scores["marginal_gap"] == pytest.approx(0.1)
+    # What mass it shed is put back before the objective is worked out.
+    whole = task.score({"coupling": truth(instance)}, instance, recipe)
+    assert scores["objective"] > whole["objective"]
 
 
 def test_cell_types_score_by_type() -> None:
@@ -295,6 +299,10 @@ def test_gated_claims() -> None:
     assert gated["feasible"] == ("lobcd_gw", "constant_coupling", "marginal_gap", None, 1e-9)
     assert gated["faster-than-bapg"] == ("lobcd_gw", "pot_bapg", "cpu_seconds", 5.8, None)
     assert gated["faster-than-cg"] == ("lobcd_gw", "pot_cg", "cpu_seconds", 4.0, None)
+    equal = next(c for c in SPEC.claims if c.id == "localised-same-objective")
+    assert (equal.metric, equal.compare, equal.within) == ("objective", "ratio", 0.05)
+    sparse = next(c for c in SPEC.claims if c.id == "faster-than-sparse-bapg")
+    assert (sparse.right, sparse.at_least, sparse.gate) == ("sparse_bapg", 1.0, False)
     families = [c for c in SPEC.claims if c.id.startswith("faster-than-bapg-")]
     assert [c.at_least for c in families] == [2.5, 2.5, 2.5]
     assert all(c.min_seeds == 5 for c in SPEC.claims)

@@ -38,6 +38,7 @@ SOLVERS = {
     "sparse_bapg": "podium.baselines.sparse_bapg.method",
     "sparse_cg": "podium.baselines.sparse_cg.method",
     "pot_bapg": "podium.baselines.pot_bapg.method",
+    "pot_pgd": "podium.baselines.pot_pgd.method",
     "pot_cg": "podium.baselines.pot_cg.method",
     "scipy_faq": "podium.baselines.scipy_faq.method",
 }
@@ -210,9 +211,12 @@ def _slope(sizes: dict[int, float]) -> float:
 
 
 def _print_recorded(records: list[Record]) -> None:
-    """Print the growth of the median time, and of the median peak above ``BASE``, of each entry."""
+    """Print the growth of the median time, and of the median peak above ``BASE``, of each entry.
+
+    Tiers stand apart, as a run belongs to one of them, and each fit says on which n it rests.
+    """
     bases: dict[str, list[int]] = {}
-    cells: dict[tuple[str, str, str], dict[int, list[Record]]] = {}
+    cells: dict[tuple[str, str, str, str], dict[int, list[Record]]] = {}
     for record in records:
         if record.status != "ok" or record.cost.peak_bytes is None:
             continue
@@ -221,22 +225,24 @@ def _print_recorded(records: list[Record]) -> None:
         kind = str(record.params["data"])
         nodes = record.params.get("nodes", record.params.get("points"))
         if isinstance(nodes, int) and nodes >= 500:
-            group = (kind, f"{record.params.get('noise', 0.0):4}", record.entry)
+            group = (record.tier, kind, f"{record.params.get('noise', 0.0):4}", record.entry)
             cells.setdefault(group, {}).setdefault(nodes, []).append(record)
     for group, by_size in sorted(cells.items()):
         if len(by_size) < 2:
             continue
         seconds = {n: median(r.cost.cpu_seconds or 0.0 for r in own) for n, own in by_size.items()}
-        line = f"{group[0]:18}{group[1]:6}{group[2]:18} time ~ n^{_slope(seconds):.2f}"
-        if group[2] in bases:
-            base = median(bases[group[2]])
+        tier, kind, noise, entry = group
+        span = f"n = {min(seconds)}..{max(seconds)} ({len(seconds)} sizes)"
+        line = f"{tier:6}{kind:18}{noise:6}{entry:18} time ~ n^{_slope(seconds):.2f}"
+        if entry in bases:
+            base = median(bases[entry])
             peaks = {
                 n: median(r.cost.peak_bytes or 0 for r in own) - base for n, own in by_size.items()
             }
             if min(peaks.values()) > 0:
                 line += f"  memory ~ n^{_slope(peaks):.2f}"
         sizes = ", ".join(f"{n}: {seconds[n]:.3g} s ({len(by_size[n])})" for n in sorted(by_size))
-        print(f"{line}  {sizes}")
+        print(f"{line}  over {span}  {sizes}")
 
 
 def _print_ratios(results: list[dict[str, Any]]) -> None:

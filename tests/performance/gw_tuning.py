@@ -1,13 +1,18 @@
 """Choose the settings of the entries of GW alignment without the truth.
 
-Every entry that has a setting gets the same six trials of it on graphs and six on clouds, on
-problems of seeds that no claim uses. A setting is judged by the mean Gromov-Wasserstein objective,
-on the costs as given, of the plan it returns after rounding to exact marginals, as a share of the
-objective of the product of the weights. A plan that the scorer would refuse, or that took longer
-than the limit, counts as the product: 1. Settings within ``TIE`` of the lowest share are tied, and
-the tie goes to the one of least CPU seconds; seconds within ``SCATTER`` of these count as equal,
-and then the lower share decides. Which node is which is never looked at. The width of
-the degree start is one value for all entries, chosen in the same way. Run by hand::
+Every entry that has a setting gets twelve trials of it on graphs and twelve on clouds: four values
+of its main setting times three of its steps or of what it does in a step, on problems of seeds that
+no claim uses. First all twelve are tried on small problems of one seed and, on graphs, on a large
+one with hubs, which only some settings can bear; then the best four on more seeds, sizes and large
+graphs with hubs. Only these four can be picked.
+
+A setting is judged by the mean Gromov-Wasserstein objective, on the costs as given, of the plan it
+returns after rounding to exact marginals, as a share of the objective of the product of the
+weights. A plan that the scorer would refuse, or that took longer than the limit, counts as the
+product: 1. Settings within ``TIE`` of the lowest share are tied, and the tie goes to the one of
+least CPU seconds; seconds within ``SCATTER`` (5 %) of these count as equal, and then the lower
+share decides. Which node is which is never looked at. The width of the degree start is one value
+for all entries, chosen in the same way. Run by hand, some 35 CPU minutes in all for the first::
 
     OMP_NUM_THREADS=1 python tests/performance/gw_tuning.py --out trials.jsonl
     OMP_NUM_THREADS=1 python tests/performance/gw_tuning.py --width --out trials.jsonl
@@ -19,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import json
 import math
 import signal
@@ -35,17 +41,21 @@ from podium.benchmarks.gw_alignment import task
 from podium.contracts import Params, Problem, Recipe
 from podium.data.resolver import Resolver
 from podium.metrics.alignment import gw_objective, marginal_gap
+from podium.metrics.rounding import rounded_objective
 from podium.seeding import generator
 from podium.transport import costs as spaces
-from podium.transport.marginals import round_to_marginals
 
 TASK = "gw_alignment"
-SEEDS = (1000, 1001, 1002, 1003, 1004)
+FIRST = (1000,)
+SEEDS = (1000, 1001, 1002)
+KEPT = 4
+"""Settings that the first trials leave."""
 TIE = 1e-3
 SCATTER = 0.05
-LIMIT = 30.0
+LIMIT = 12.0
 """CPU seconds of a trial."""
 NODES = 400
+FEW = 200
 LARGE = 1000
 _GRAPH: dict[str, Any] = {"nodes": NODES, "rule": "node"}
 _POWERLAW: dict[str, Any] = {"data": "powerlaw_cluster", "edges": 3, "triangles": 0.3, **_GRAPH}
@@ -79,39 +89,81 @@ SMALL: dict[str, Params] = {
     "powerlaw-noise10": {**_POWERLAW, "noise": 0.1},
     "barabasi-noise05": _BARABASI,
     "block-noise05": _BLOCK,
+    "block-noise10": {**_BLOCK, "noise": 0.1},
     "partition-noise05": _PARTITION,
 }
-# One large graph is enough to see a setting that only small ones can bear.
-PROBLEMS: dict[str, dict[str, Params]] = {
-    "graph": {
-        **SMALL,
-        "powerlaw-large": {**_POWERLAW, "noise": 0.05, "nodes": LARGE},
-    },
-    "cloud": {"cloud": _CLOUD},
+_HUBS: dict[str, Params] = {
+    "powerlaw-large": {**_POWERLAW, "noise": 0.05, "nodes": LARGE},
+    "barabasi-large": {**_BARABASI, "nodes": LARGE},
 }
-_LONG = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)
-_SHORT = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2)
-_WIDE = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
-_TIMES = (1.0, 2.5, 5.0, 10.0, 20.0, 40.0)
-_SCALES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-_SHARES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0)
-GRIDS: dict[str, dict[str, tuple[str, tuple[float, ...]]]] = {
-    "lobcd_gw": {"graph": ("sharpness", (20.0, 40.0, 80.0, 160.0, 320.0, 640.0))},
-    "pot_bapg": {"graph": ("graph_epsilon", _LONG), "cloud": ("cloud_epsilon", _WIDE)},
-    "sparse_bapg": {"graph": ("graph_epsilon", _LONG), "cloud": ("cloud_epsilon", _WIDE)},
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Problems that a setting is tried on, with the seeds of each."""
+
+    problems: dict[str, Params]
+    seeds: tuple[int, ...]
+
+
+def _few(problems: dict[str, Params]) -> dict[str, Params]:
+    """Return the problems at the size of the first trials, under names of their own."""
+    return {f"{name}-few": resized(params, FEW) for name, params in problems.items()}
+
+
+def resized(params: Params, size: int) -> Params:
+    """Return the parameters of a problem with another number of nodes or points."""
+    return {**params, "points" if "points" in params else "nodes": size}
+
+
+STAGES: dict[str, tuple[tuple[Stage, ...], tuple[Stage, ...]]] = {
+    "graph": (
+        (Stage(_few(SMALL), FIRST), Stage({"powerlaw-large": _HUBS["powerlaw-large"]}, FIRST)),
+        (Stage(SMALL, SEEDS), Stage(_HUBS, SEEDS[:2])),
+    ),
+    "cloud": (
+        (Stage(_few({"cloud": _CLOUD}), FIRST),),
+        (Stage({"cloud": _CLOUD}, SEEDS),),
+    ),
+}
+"""The first trials, of all settings, and the second, of the best."""
+
+_SCALINGS = (10, 100, 1000)
+_STEPS = (100, 300, 1000)
+Grid = tuple[tuple[str, tuple[float, ...]], tuple[str, tuple[int, ...]]]
+
+
+def _grid(name: str, values: tuple[float, ...], other: str, counts: tuple[int, ...]) -> Grid:
+    return ((name, values), (other, counts))
+
+
+_BAPG: dict[str, tuple[float, ...]] = {
+    "graph": (0.01, 0.02, 0.04, 0.08),
+    "cloud": (0.01, 0.03, 0.1, 0.3),
+}
+_PROXIMAL = (3e-4, 1e-3, 3e-3, 1e-2)
+_TIMES = (2.5, 5.0, 10.0, 20.0)
+_SCALES = (0.1, 0.3, 1.0, 3.0)
+_SHARES = (0.0, 0.03, 0.1, 0.3)
+GRIDS: dict[str, dict[str, Grid]] = {
+    "lobcd_gw": {"graph": _grid("sharpness", (80.0, 160.0, 320.0, 640.0), "scalings", _SCALINGS)},
+    "pot_bapg": {k: _grid(f"{k}_epsilon", v, f"{k}_iter", _STEPS) for k, v in _BAPG.items()},
+    "sparse_bapg": {k: _grid(f"{k}_epsilon", v, f"{k}_steps", _STEPS) for k, v in _BAPG.items()},
     "pot_pgd": {
-        "graph": ("graph_epsilon", (0.025, 0.05, 0.1, 0.2, 0.4, 0.8)),
-        "cloud": ("cloud_epsilon", _SHORT),
+        "graph": _grid("graph_epsilon", (0.4, 0.6, 0.8, 1.2), "graph_scalings", _SCALINGS),
+        "cloud": _grid("cloud_epsilon", _PROXIMAL, "cloud_scalings", _SCALINGS),
     },
     "pot_ppa": {
-        "graph": ("graph_epsilon", (0.0075, 0.015, 0.03, 0.06, 0.12, 0.24)),
-        "cloud": ("cloud_epsilon", _SHORT),
+        "graph": _grid(
+            "graph_epsilon", (0.00375, 0.0075, 0.015, 0.03), "graph_scalings", _SCALINGS
+        ),
+        "cloud": _grid("cloud_epsilon", _PROXIMAL, "cloud_scalings", _SCALINGS),
     },
-    "spec_gw": {"graph": ("graph_time", _TIMES), "cloud": ("cloud_time", _TIMES)},
-    "pot_lowrank": {"graph": ("graph_scale", _SCALES), "cloud": ("cloud_scale", _SCALES)},
-    "pot_sampled": {"graph": ("graph_epsilon", _SHARES), "cloud": ("cloud_epsilon", _SHARES)},
+    "spec_gw": {k: _grid(f"{k}_time", _TIMES, f"{k}_iter", _STEPS) for k in STAGES},
+    "pot_lowrank": {k: _grid(f"{k}_scale", _SCALES, f"{k}_rank", (25, 50, 100)) for k in STAGES},
+    "pot_sampled": {k: _grid(f"{k}_epsilon", _SHARES, f"{k}_iter", (30, 100, 300)) for k in STAGES},
 }
-"""Of each entry and kind of costs, its one setting and what is tried."""
+"""Of each entry and kind of costs, its two arguments and what is tried of each."""
 
 WIDTHS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0)
 STARTING = (
@@ -158,8 +210,7 @@ class Trial:
     """One setting of one entry on one problem: its share of the product's objective, its cost."""
 
     entry: str
-    name: str
-    value: float
+    setting: str
     problem: str
     seed: int
     share: float
@@ -177,15 +228,11 @@ def share_of_product(problem: Problem, prediction: Any) -> float:
     """Return a plan's objective over that of the product; 1 for a plan that is not feasible."""
     a, b = spaces.weights(problem.public)
     source, target = spaces.costs(problem.public)
-    found = task.read_coupling(prediction, a.size, b.size)
-    plan = found if isinstance(found, np.ndarray) else found.toarray()
-    if not np.isfinite(plan).all() or not marginal_gap(plan, a, b) <= task.FEASIBLE:
+    plan = task.read_coupling(prediction, a.size, b.size)
+    if not marginal_gap(plan, a, b) <= task.FEASIBLE:
         return 1.0
-    rounded = round_to_marginals(plan, a, b)
-    lowest, product = (
-        gw_objective(source.matrix, target.matrix, x) for x in (rounded, np.outer(a, b))
-    )
-    return lowest / product
+    found = rounded_objective(source.matrix, target.matrix, plan, a, b)
+    return found / gw_objective(source.matrix, target.matrix, np.outer(a, b))
 
 
 def attempt(entry: str, problem: Problem, seed: int, config: dict[str, Any]) -> tuple[float, float]:
@@ -206,21 +253,39 @@ def attempt(entry: str, problem: Problem, seed: int, config: dict[str, Any]) -> 
     return share_of_product(problem, prediction), seconds
 
 
-def chosen(trials: list[Trial]) -> tuple[float, dict[float, tuple[float, float]]]:
-    """Return the value that the rule picks, and mean share and mean seconds of every value."""
+Table = dict[str, tuple[float, float]]
+
+
+def means(trials: list[Trial]) -> Table:
+    """Return the mean share and the mean seconds of every setting."""
     table = {}
-    for value in sorted({t.value for t in trials}):
-        own = [t for t in trials if t.value == value]
-        table[value] = (
+    for setting in dict.fromkeys(t.setting for t in trials):
+        own = [t for t in trials if t.setting == setting]
+        table[setting] = (
             math.fsum(t.share for t in own) / len(own),
             math.fsum(t.seconds for t in own) / len(own),
         )
+    return table
+
+
+def chosen(table: Table) -> str:
+    """Return the setting that the rule picks."""
     lowest = min(share for share, _ in table.values())
-    tied = [value for value, (share, _) in table.items() if share <= lowest + TIE]
-    least = min(table[value][1] for value in tied)
-    fast = [value for value in tied if table[value][1] <= (1 + SCATTER) * least]
+    tied = [setting for setting, (share, _) in table.items() if share <= lowest + TIE]
+    least = min(table[setting][1] for setting in tied)
+    fast = [setting for setting in tied if table[setting][1] <= (1 + SCATTER) * least]
     # Shares that differ by rounding error alone are equal.
-    return min(fast, key=lambda value: (round(table[value][0], 6), value)), table
+    return min(fast, key=lambda setting: round(table[setting][0], 6))
+
+
+def best(table: Table, count: int) -> list[str]:
+    """Return the settings that the rule picks one after the other."""
+    left = dict(table)
+    found: list[str] = []
+    while left and len(found) < count:
+        found.append(chosen(left))
+        del left[found[-1]]
+    return found
 
 
 def main() -> None:
@@ -235,71 +300,72 @@ def main() -> None:
     if options.out.exists():
         for line in options.out.read_text().splitlines():
             trial = Trial(**json.loads(line))
-            known[trial.entry, trial.name, trial.value, trial.problem, trial.seed] = trial
+            known[trial.entry, trial.setting, trial.problem, trial.seed] = trial
     if options.width:
         _widths(options.entries or STARTING, known, options.out)
         return
     for entry in options.entries or GRIDS:
-        for kind, (name, values) in GRIDS[entry].items():
-            configs = [(value, {name: value}) for value in values]
-            trials = _trials(entry, name, PROBLEMS[kind], SEEDS, configs, known, options.out)
-            _print(f"{entry}, {name}", trials)
+        for kind, ((name, values), (other, counts)) in GRIDS[entry].items():
+            configs = {
+                f"{name}={value:g} {other}={count}": {name: value, other: count}
+                for value, count in itertools.product(values, counts)
+            }
+            first, second = STAGES[kind]
+            table = means(_stages(entry, first, configs, known, options.out))
+            _print(f"{entry}, {kind}, all", table)
+            kept = {setting: configs[setting] for setting in best(table, KEPT)}
+            trials = _stages(entry, second, kept, known, options.out)
+            _print(f"{entry}, {kind}, best", means(trials))
 
 
 def _widths(entries: tuple[str, ...], known: dict[Any, Trial], out: Path) -> None:
-    problems = SMALL | PROBLEMS["cloud"]
+    stage = Stage(SMALL | {"cloud": _CLOUD}, FIRST)
     trials = []
     for entry in entries:
         own = []
         for width in WIDTHS:
             vars(spaces)["_WIDTH"] = width
-            configs = [(width, {"start": "degree"})]
-            own += _trials(entry, "width", problems, SEEDS[:1], configs, known, out)
-        _print(f"{entry}, width of the degree start", own)
+            configs = {f"width={width:g}": {"start": "degree"}}
+            own += _stages(entry, (stage,), configs, known, out)
+        _print(f"{entry}, width of the degree start", means(own))
         trials += own
-    _print("all, width of the degree start", trials)
+    _print("all, width of the degree start", means(trials))
 
 
-def _trials(
+def _stages(
     entry: str,
-    name: str,
-    problems: dict[str, Params],
-    seeds: tuple[int, ...],
-    configs: list[tuple[float, dict[str, Any]]],
+    stages: tuple[Stage, ...],
+    configs: dict[str, dict[str, Any]],
     known: dict[Any, Trial],
     out: Path,
 ) -> list[Trial]:
     trials = []
     # The first run loads what the entry imports inside its functions.
-    first = _small(next(iter(problems.values())))
+    small = resized(next(iter(stages[0].problems.values())), 40)
     warm = False
-    for problem_name, params in problems.items():
-        for seed in seeds[:1] if params.get("nodes") == LARGE else seeds:
-            problem = problem_of(problem_name, params, seed)
-            for value, config in configs:
-                key = (entry, name, value, problem_name, seed)
-                if key not in known:
-                    if not warm:
-                        attempt(entry, problem_of("warm", first, seed), seed, config)
-                        warm = True
-                    share, seconds = attempt(entry, problem, seed, config)
-                    known[key] = Trial(*key, share, seconds)
-                    with out.open("a") as file:
-                        file.write(json.dumps(vars(known[key])) + "\n")
-                trials.append(known[key])
+    cases = [
+        (p, x, seed) for stage in stages for p, x in stage.problems.items() for seed in stage.seeds
+    ]
+    for problem_name, params, seed in cases:
+        problem = problem_of(problem_name, params, seed)
+        for setting, config in configs.items():
+            key = (entry, setting, problem_name, seed)
+            if key not in known:
+                if not warm:
+                    attempt(entry, problem_of("warm", small, seed), seed, config)
+                    warm = True
+                known[key] = Trial(*key, *attempt(entry, problem, seed, config))
+                with out.open("a") as file:
+                    file.write(json.dumps(vars(known[key])) + "\n")
+            trials.append(known[key])
     return trials
 
 
-def _small(params: Params) -> Params:
-    size = "points" if "points" in params else "nodes"
-    return {**params, size: 40}
-
-
-def _print(title: str, trials: list[Trial]) -> None:
-    best, table = chosen(trials)
+def _print(title: str, table: Table) -> None:
+    picked = chosen(table)
     cells = (
-        f"{value:g}{'*' if value == best else ''}: {share:.4f} ({seconds:.2f} s)"
-        for value, (share, seconds) in table.items()
+        f"{setting}{'*' if setting == picked else ''}: {share:.4f} ({seconds:.2f} s)"
+        for setting, (share, seconds) in table.items()
     )
     print(title, *cells, sep="\t", flush=True)
 

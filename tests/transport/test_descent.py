@@ -118,8 +118,8 @@ def test_the_objective_falls_at_every_accepted_step(
             -np.vdot(source.dense() @ whole.plan @ target.dense(), whole.plan), rel=1e-10
         )
     assert len(values) > 3
-    # The slack of a step, for scaling that is not carried to convergence.
-    assert np.diff(values).max() <= 1e-4 * abs(values[-1])
+    # Scaling is carried to convergence: rounding alone may raise it.
+    assert np.diff(values).max() <= 1e-13 * abs(values[-1])
     assert values[-1] < values[0]
 
 
@@ -167,6 +167,39 @@ def test_torch_takes_the_same_steps(
             pair.column_sums(whole.plan, np.arange(7)), blocks[-1][:7].sum(axis=0)
         )
     np.testing.assert_allclose(blocks[0], blocks[1], rtol=0, atol=1e-11)
+
+
+def test_full_descent_makes_one_product_a_step(
+    graph_pair: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph, copy, _ = graph_pair(nodes=200, noise=0.05, family="ba")
+    mass = np.full(200, 1 / 200)
+    source, target = Cost(graph), Cost(copy)
+    made = {"cross": 0, "mirror": 0}
+
+    def counted(name: str) -> Callable[..., Any]:
+        method = getattr(Pair, name)
+
+        def call(*arguments: Any) -> Any:
+            made[name] += 1
+            return method(*arguments)
+
+        return call
+
+    for name in made:
+        monkeypatch.setattr(Pair, name, counted(name))
+    descent = Descent(
+        source.normalised(),
+        target.normalised(),
+        mass,
+        mass,
+        start("uniform", source, target, mass, mass),
+        Options(localise=False, rounds=1),
+    )
+    descent.run()
+    # One for the start, one for each step that was tried, and none for cutting out a block.
+    assert made["mirror"] >= len(descent.trace) > 3
+    assert made["cross"] == 1 + made["mirror"]
 
 
 @pytest.mark.parametrize("localise", [True, False])

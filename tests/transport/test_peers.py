@@ -46,6 +46,7 @@ def test_bapg_takes_the_steps_of_pot(marginal_terms: bool, graph_pair: Callable[
         steps=7,
         tolerance=0.0,
         marginal_terms=marginal_terms,
+        until_rest=False,
         dtype="float64",
     )
     np.testing.assert_allclose(ours, theirs, rtol=0, atol=1e-12)
@@ -65,10 +66,38 @@ def test_bapg_never_returns_zeros_or_nan(dtype: str, graph_pair: Callable[..., A
         steps=20,
         tolerance=1e-6,
         marginal_terms=False,
+        until_rest=False,
         dtype=dtype,
     )
     assert np.isfinite(plan).all()
     np.testing.assert_allclose(plan.sum(axis=0), mass, rtol=1e-4)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_bapg_in_float32_bears_costs_of_any_scale(
+    scale: float, cloud_pair: Callable[..., Any]
+) -> None:
+    source, target, _ = cloud_pair(points=50)
+    mass = np.full(50, 1 / 50)
+    plans = []
+    for factor in (1.0, scale):
+        # The gradient goes with the square of the scale, and the step's weight with it.
+        plans.append(
+            bapg(
+                Cost(factor * source),
+                Cost(factor * target),
+                mass,
+                mass,
+                np.outer(mass, mass),
+                epsilon=0.5 * factor**2,
+                steps=20,
+                tolerance=0.0,
+                marginal_terms=True,
+                until_rest=False,
+            )
+        )
+    assert plans[0].max() > 2 / 50**2
+    np.testing.assert_allclose(plans[0], plans[1], rtol=1e-3, atol=1e-7)
 
 
 def _match(plan: Any) -> Any:
