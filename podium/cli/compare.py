@@ -57,11 +57,14 @@ def compare(
     )
     tried = {r.problem for r in (*ours, *theirs)}
     in_tier = [p.id for p in chosen.task.in_tier(tier) if p.id in tried]
+    among = [p for p in in_tier if p in (chosen.problems or in_tier)]
+    if by == "difference":
+        chosen.check_averaged(among, ", or --by ratio")
     paired = pair_entries(
         ours,
         theirs,
         metric=chosen.metric,
-        problems=[p for p in in_tier if p in (chosen.problems or in_tier)],
+        problems=among,
         compare=by,
     )
     if not any(paired.pairs):

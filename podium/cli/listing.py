@@ -154,6 +154,8 @@ def _info_task(registry: Registry, task: Task, *, as_json: bool) -> None:
     print("metrics")
     for m in spec.metrics:
         bounds = f"{m.range[0]:g} to {m.range[1]:g}, {m.direction} is better"
+        if not m.averaged:
+            bounds += "; of each problem alone"
         print(f"  {m.name}{' (primary, ranks the entries)' if m.primary else ''}: {bounds}")
         print(f"    {m.description or m.title}")
     costs = ", ".join(f"{m.name} ({m.title.lower()})" for m in COST_METRICS.values())

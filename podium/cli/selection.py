@@ -31,6 +31,21 @@ class Selection:
     loaded: Loaded
     records: tuple[Record, ...]
 
+    def check_averaged(self, problems: Sequence[str], fix: str) -> None:
+        """Refuse a metric of its problem's own scale over several problems.
+
+        Raises:
+            InputError: no mean over ``problems`` may be formed; ``fix`` follows an example.
+        """
+        if not self.metric.averaged and len(problems) > 1:
+            raise InputError(
+                f"{self.metric.name} has its problem's own scale: no mean over problems is formed",
+                where=f"{self.task.id}, tier {self.tier}",
+                expected="one problem",
+                found=f"{len(problems)}: {', '.join(problems)}",
+                fix=f"--problem {problems[0]}{fix}",
+            )
+
     def check_entry(self, name: str) -> str:
         """Return ``name`` if an entry of the task or a record has it.
 

@@ -45,6 +45,7 @@ def show(
         InputError: an unknown name, or a store that is missing.
     """
     chosen = select(task, tier=tier, metric=metric, problems=problems, only=only, store=store)
+    chosen.check_averaged(chosen.problems or [p.id for p in chosen.task.in_tier(tier)], "")
     wanted = {chosen.check_entry(name) for name in entries}
     ranking = rank_entries(
         chosen.task,

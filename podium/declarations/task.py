@@ -51,13 +51,17 @@ class ArraysSpec(Strict, frozen=True, kw_only=True):
 
 
 class MetricSpec(Strict, frozen=True, kw_only=True):
-    """One metric; ``tolerance`` is how far a faithful rerun may differ."""
+    """One metric; ``tolerance`` is how far a faithful rerun may differ.
+
+    ``averaged = false``: its scale is that of its problem, so no mean over problems is formed.
+    """
 
     name: Name
     title: Text
     direction: Literal["higher", "lower"]
     range: tuple[float, float]
     primary: bool = False
+    averaged: bool = True
     description: str = ""
     tolerance: Annotated[float, Meta(ge=0)] = 0.0
 
@@ -67,6 +71,8 @@ class MetricSpec(Strict, frozen=True, kw_only=True):
             raise ValueError(f"range must go from low to high, got {list(self.range)}")
         if not math.isfinite(self.tolerance):
             raise ValueError(f"tolerance must be finite, got {self.tolerance}")
+        if self.primary and not self.averaged:
+            raise ValueError("the primary metric ranks over all problems: it must be averaged")
 
 
 COST_METRICS = {
@@ -142,7 +148,10 @@ class PaperSpec(Strict, frozen=True, kw_only=True):
 
 
 class TaskSpec(Strict, frozen=True, kw_only=True):
-    """A task: what is measured, on which problems, by which metrics, for which claims."""
+    """A task: what is measured, on which problems, by which metrics, for which claims.
+
+    ``picture``: its module has a function ``picture`` that draws a prediction.
+    """
 
     id: TaskId
     version: Annotated[int, Meta(ge=1, le=1_000_000)]
@@ -156,6 +165,7 @@ class TaskSpec(Strict, frozen=True, kw_only=True):
     claims: tuple[ClaimSpec, ...] = ()
     limits: dict[Tier, LimitSpec] = {}
     module: str = "task"
+    picture: bool = False
 
     def __post_init__(self) -> None:
         """Check unique names, one primary metric, and references between the parts."""
@@ -177,8 +187,14 @@ class TaskSpec(Strict, frozen=True, kw_only=True):
         if taken:
             raise ValueError(f"metrics name: {', '.join(taken)} is measured by the runner")
         metrics |= COST_METRICS.keys()
+        of_problem = {m.name for m in self.metrics if not m.averaged}
         for claim in self.claims:
             known("metric", claim.metric, metrics, f"claim {claim.id!r}")
+            if claim.metric in of_problem and claim.compare != "ratio" and claim.problems[1:]:
+                raise ValueError(
+                    f"claim {claim.id!r}: differences of {claim.metric!r} cannot be averaged over "
+                    'problems; compare = "ratio", or one problem'
+                )
             tiers = {p.id: p.tiers for p in self.problems}
             for problem_id in claim.problems:
                 known("problem", problem_id, set(tiers), f"claim {claim.id!r}")

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -45,6 +45,7 @@ from podium.runner.measure import (
     peak_bytes,
     start_device,
 )
+from podium.runner.pictures import as_png, picture_fault
 from podium.runner.records import make_record, utc_now
 from podium.runner.scoring import checked_metrics
 from podium.runner.validate import array_faults, named_lengths, read_only, with_declared_integers
@@ -52,6 +53,14 @@ from podium.store.record import Cost, MetricValue, Provenance, Record, Status
 
 if TYPE_CHECKING:
     from podium.declarations.task import TaskSpec
+
+
+class Outcome(NamedTuple):
+    """What a run left: its record, its prediction, and a picture of it (PNG)."""
+
+    record: Record
+    prediction: Prediction | None
+    picture: bytes | None
 
 
 class _EndedError(Exception):
@@ -73,7 +82,7 @@ def execute(
     provenance: Provenance | None = None,
     attempts: int = 1,
     workspace: Path | None = None,
-) -> tuple[Record, Prediction | None]:
+) -> Outcome:
     """Build the problem, call the method, check its prediction and score it.
 
     Whatever the task or the entry does ends up as a status: ``ok``, ``failed`` (an exception of
@@ -95,7 +104,7 @@ def execute(
     run = _Run(spec, task, progress, phase or _say_nothing)
     with _folder(workspace) as folder:
         run.carry_out(folder)
-    return run.record(provenance, attempts), run.prediction
+    return Outcome(run.record(provenance, attempts), run.prediction, run.picture)
 
 
 class _Run:
@@ -120,6 +129,7 @@ class _Run:
         self.traceback: str | None = None
         self.metrics: dict[str, MetricValue] = {}
         self.prediction: dict[str, Array] | None = None
+        self.picture: bytes | None = None
         self.context: RunContext | None = None
         self.device_peak: int | None = None
         self.clocks: dict[str, Stopwatch] = {}
@@ -154,6 +164,7 @@ class _Run:
         _check_requirements(spec)
         build = load_function(spec.task_at, f"{task.module}:build")
         score = load_function(spec.task_at, f"{task.module}:score")
+        draw = load_function(spec.task_at, f"{task.module}:picture") if task.picture else None
         method = load_function(spec.entry_at, spec.function)
         config = config_of(spec)
         with self._timing("build"), self._blaming("build"):
@@ -192,10 +203,17 @@ class _Run:
                 scores = score(MappingProxyType(self.prediction), instance, self.recipe)
             except InvalidPredictionError as refused:
                 raise _EndedError("invalid", one_line(str(refused))) from refused
-        self.metrics, faults = checked_metrics(task.metrics, scores)
+        metrics, faults = checked_metrics(task.metrics, scores)
         if faults:
-            self.metrics = {}
             raise _EndedError("failed", _scorer_fault(spec.task, "score", faults))
+        if draw is not None:
+            with self._blaming("picture"):
+                drawn = draw(MappingProxyType(self.prediction), instance, self.recipe)
+            fault = picture_fault(drawn)
+            if fault is not None:
+                raise _EndedError("failed", _scorer_fault(spec.task, "picture", [fault]))
+            self.picture = as_png(drawn)
+        self.metrics = metrics
 
     def _stop_copies(self) -> None:
         """End a process that the method forked and that came back here: one of them scores."""

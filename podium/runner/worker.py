@@ -40,7 +40,7 @@ def carry_out(
     limit_torch_threads(run.threads)
     mask = os.umask(0)
     os.umask(mask)
-    record, prediction = execute(
+    outcome = execute(
         run,
         msgspec.convert(task, TaskSpec),
         progress=worker.progress,
@@ -51,7 +51,7 @@ def carry_out(
     )
     os.umask(mask)  # the entry's own would decide who can read its record
     try:
-        return {"record": msgspec.to_builtins(Store(store).save(record, prediction))}
+        return {"record": msgspec.to_builtins(Store(store).save(*outcome))}
     except PodiumError as error:
         # Not where: that is a path of this machine.
         return {"unsaved": one_line(": ".join(filter(None, (error.what, error.found))))}

@@ -92,6 +92,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     data: tuple[DataDigest, ...] = ()
     predictions: str | None = None
     predictions_sha256: str | None = None
+    picture: str | None = None
     started: str
     finished: str
     provenance: Provenance

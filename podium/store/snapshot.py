@@ -64,7 +64,7 @@ def public_record(record: Record) -> Record:
     Raises:
         InputError: a number in it is not finite, which strict JSON cannot hold.
     """
-    slim = msgspec.structs.replace(record, curves={}, predictions=None)
+    slim = msgspec.structs.replace(record, curves={}, predictions=None, picture=None)
     cleaned = _cleaned(msgspec.to_builtins(slim), where=f"record {record.key}")
     return msgspec.convert(cleaned, Record)
 

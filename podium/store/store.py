@@ -109,8 +109,15 @@ class Store:
         self.save(record, prediction)
         return self.path_of(record)
 
-    def save(self, record: Record, prediction: Prediction | None = None) -> Record:
-        """Write as ``write`` does, and return the record as stored: with its prediction named.
+    def save(
+        self,
+        record: Record,
+        prediction: Prediction | None = None,
+        picture: bytes | None = None,
+    ) -> Record:
+        """Write as ``write`` does, and return the record as stored: with what lies beside it named.
+
+        ``picture`` is the content of a PNG file.
 
         A run that was skipped was not carried out: it never replaces one of its key that was.
         """
@@ -126,6 +133,10 @@ class Store:
             record = msgspec.structs.replace(
                 record, predictions=arrays.name, predictions_sha256=digest
             )
+        if picture is not None:
+            drawn, content = path.with_suffix(".png"), picture
+            write_atomically(drawn, lambda file: _write_all(file, content), sync_name=False)
+            record = msgspec.structs.replace(record, picture=drawn.name)
         try:
             text = msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n"
         except UnicodeEncodeError as error:

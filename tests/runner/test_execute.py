@@ -27,7 +27,7 @@ Go = Callable[..., tuple[Record, Prediction | None]]
 def go(make_spec: MakeSpec, make_task: MakeTask, origin: Provenance) -> Go:
     def run(method: str | None = None, **changes: Any) -> tuple[Record, Prediction | None]:
         spec = make_spec(**changes) if method is None else make_spec(method, **changes)
-        return execute(spec, make_task(), provenance=origin)
+        return execute(spec, make_task(), provenance=origin)[:2]
 
     return run
 
@@ -211,7 +211,7 @@ def test_rounding_past_a_bound_is_set_to_the_bound(
 ) -> None:
     metric = MetricSpec(name="error", title="E", direction="higher", range=(0.0, 1.0), primary=True)
     spec = make_spec(task=scorer("return {'error': 1 + 1e-12}"))
-    record, _ = execute(spec, make_task(metrics=(metric,)), provenance=origin)
+    record, *_ = execute(spec, make_task(metrics=(metric,)), provenance=origin)
     assert record.metrics["error"].value == 1.0
 
 
@@ -277,7 +277,7 @@ def test_progress_phases_and_curves_reach_the_caller(
             return {"y": p.public["x"]}
         """
     )
-    record, _ = execute(
+    record, *_ = execute(
         spec,
         make_task(),
         provenance=origin,
@@ -330,7 +330,7 @@ def test_large_predictions_need_not_fit_in_memory(
         """,
         task=scorer("return {'error': float(len(prediction['y']))}"),
     )
-    record, prediction = execute(spec, make_task(arrays=arrays), provenance=origin)
+    record, prediction, _ = execute(spec, make_task(arrays=arrays), provenance=origin)
     assert (record.status, record.metrics["error"].value) == ("ok", 5000.0)
     assert prediction is not None
     assert prediction["y"].base is not None
@@ -344,7 +344,7 @@ def test_a_record_survives_json(go: Go) -> None:
 def test_provenance_is_worked_out_where_none_is_given(
     make_spec: MakeSpec, make_task: MakeTask
 ) -> None:
-    record, _ = execute(make_spec(threads=3, argv=("podium", "run")), make_task())
+    record, *_ = execute(make_spec(threads=3, argv=("podium", "run")), make_task())
     assert record.provenance.threads == 3
     assert record.provenance.argv == ("podium", "run")
     assert record.provenance.packages["numpy"] == np.__version__
@@ -373,7 +373,7 @@ def test_a_missing_file_skips_the_run_and_says_where_to_put_it(
         "def score(prediction, instance, recipe):\n    return {}\n"
     )
     at = msgspec.structs.replace(spec.task_at, folder=str(folder))
-    record, _ = execute(msgspec.structs.replace(spec, task_at=at), make_task(), provenance=origin)
+    record, *_ = execute(msgspec.structs.replace(spec, task_at=at), make_task(), provenance=origin)
     assert record.status == "skipped"
     assert record.reason == "no file a.csv; fix: put it at here/a.csv"
     assert record.traceback is not None

@@ -27,7 +27,7 @@ def test_refused_by_the_scorer(
     make_spec: Callable[..., RunSpec], make_task: Callable[..., TaskSpec], origin: Provenance
 ) -> None:
     spec = make_spec(task=TASK)
-    record, prediction = execute(spec, make_task(), provenance=origin)
+    record, prediction, _ = execute(spec, make_task(), provenance=origin)
     assert record.status == "invalid"
     assert record.reason == "mass must be 3, found 6"
     assert record.metrics == {}
@@ -40,6 +40,6 @@ def test_accepted_by_the_scorer(
     make_spec: Callable[..., RunSpec], make_task: Callable[..., TaskSpec], origin: Provenance
 ) -> None:
     spec = make_spec(task=TASK, config={"factor": 1.0})
-    record, _ = execute(spec, make_task(), provenance=origin)
+    record, *_ = execute(spec, make_task(), provenance=origin)
     assert record.status == "ok"
     assert record.metrics["error"].value == 0.0
