@@ -21,8 +21,8 @@ def run(
     start: Literal["uniform", "degree"] = "uniform",
     graph_epsilon: float = 0.8,
     graph_scalings: int = 100,
-    cloud_epsilon: float = 1e-3,
-    cloud_scalings: int = 1000,
+    cloud_epsilon: float = 3e-4,
+    cloud_scalings: int = 100,
     max_iter: int = 300,
     tolerance: float = 1e-9,
 ) -> Prediction:
