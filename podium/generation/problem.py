@@ -76,13 +76,7 @@ class Generation:
 
     def reward_features(self, images: Images) -> Floats:
         """Return the reward's map of pictures uint8 [n, h, w, c], float32 [n, features]."""
-        result = np.empty((len(images), self.classifier.size.features), dtype=np.float32)
-        with torch.no_grad():
-            for start in range(0, len(images), _BATCH):
-                part = slice(start, start + _BATCH)
-                x = to_float(images[part], self.device)
-                result[part] = self.classifier.features(x).cpu().numpy()
-        return result
+        return reward_map(self.classifier, images)
 
     def reward_features_of(self, x: Tensor) -> Tensor:
         """Return the reward's map of pictures [n, c, h, w] in [-1, 1], differentiable in them."""
@@ -121,3 +115,14 @@ def read_classifier(architecture: Ints, weights: Floats, device: str = "cpu") ->
     classifier = PictureClassifier(ClassifierSize.from_array(architecture))
     load_vector(classifier, weights)
     return classifier.requires_grad_(False).to(device).eval()
+
+
+def reward_map(classifier: PictureClassifier, images: Images) -> Floats:
+    """Return a classifier's features of pictures uint8 [n, h, w, c], float32 [n, features]."""
+    device = next(classifier.parameters()).device
+    result = np.empty((len(images), classifier.size.features), dtype=np.float32)
+    with torch.no_grad():
+        for start in range(0, len(images), _BATCH):
+            part = slice(start, start + _BATCH)
+            result[part] = classifier.features(to_float(images[part], device)).cpu().numpy()
+    return result

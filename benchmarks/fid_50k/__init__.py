@@ -1,0 +1,1 @@
+"""FID-50K: generate pictures whose distribution is that of held-out ones."""
