@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from podium.data.digest import sha256_of
 from podium.errors import InputError, MissingError
 from podium.features.module import ModuleFeatures
 from podium.paths import expanded
@@ -68,7 +67,7 @@ def open_clip_features(
             where=str(weights),
             found=" ".join(f"{type(error).__name__}: {error}".split())[:300],
         ) from error
-    return _features(built, f"open_clip-{model}-{sha256_of(path)[:12]}", device, batch)
+    return _features(built, f"open_clip-{model}", device, batch)
 
 
 def _features(built: Any, name: str, device: str, batch: int) -> ModuleFeatures:
