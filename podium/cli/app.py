@@ -321,6 +321,34 @@ def doctor(store: StoreOption = None, as_json: Json = False) -> None:
 
 
 @app.command(epilog=EPILOG)
+def score(
+    task: Annotated[str, typer.Argument(help="fid_50k.")],
+    samples: Annotated[str, typer.Option(help="Generated pictures: folder, .zip or ADM .npz.")],
+    reference: Annotated[str, typer.Option(help="Real pictures: folder, .zip or ADM .npz.")],
+    features: Annotated[str, typer.Option(help="inception, mobilenet, … (docs/score.md).")],
+    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
+    batch: Annotated[int, typer.Option(min=1, max=4096, help="Pictures at a time.")] = 64,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the subsets of KID.")] = 0,
+    weights: Annotated[Path | None, typer.Option(help="File of the features' weights.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Score your generated images: FID, KID, precision, recall, density, coverage."""
+    from podium.cli.score import score as score_pictures
+
+    score_pictures(
+        task,
+        samples=samples,
+        reference=reference,
+        features=features,
+        device=device,
+        batch=batch,
+        seed=seed,
+        weights=weights,
+        as_json=as_json,
+    )
+
+
+@app.command(epilog=EPILOG)
 def reproduce(
     task: Annotated[str, typer.Argument(help="The task.")],
     tier: Annotated[str, typer.Option(help="smoke, small or full.")] = "small",
