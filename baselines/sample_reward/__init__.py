@@ -1,0 +1,1 @@
+"""Rewards of single pictures by the same optimiser as distribution-wise ones."""

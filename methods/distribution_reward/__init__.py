@@ -1,0 +1,1 @@
+"""Distribution-wise rewards through the subsets of a generated set."""

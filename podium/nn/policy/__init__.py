@@ -1,0 +1,1 @@
+"""Rewards of generated pictures, and updates of a generator towards them."""
