@@ -34,10 +34,10 @@ def run(
     problem: Problem,
     context: Context,
     *,
-    graph_scale: float = 0.3,
+    graph_scale: float = 1.0,
     graph_rank: int = 50,
     cloud_scale: float = 0.1,
-    cloud_rank: int = 50,
+    cloud_rank: int = 25,
     cost_rank: int = 50,
     max_iter: int = 1000,
 ) -> Prediction:
