@@ -186,12 +186,12 @@ def moments_of(features: Rows) -> Moments:
 
 
 def _check_range(rows: Rows) -> None:
-    largest = float(np.abs(rows).max())
-    if largest > np.finfo(np.float32).max:
+    largest, limit = float(np.abs(rows).max()), float(np.finfo(np.float32).max)
+    if largest > limit:
         raise InputError(
             "features too large for single precision",
             where="features",
-            expected=f"at most {np.finfo(np.float32).max:.4g} in absolute value",
+            expected=f"at most {limit:.4g} in absolute value",
             found=f"{largest:.4g}",
             fix='take precision="double"',
         )
