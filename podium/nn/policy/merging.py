@@ -59,6 +59,23 @@ class MergeSettings:
         check_positive("learning_rate", self.learning_rate)
 
 
+def moving_average(checkpoints: int, decay: float) -> Weights:
+    r"""Return the weights of an exponential moving average over checkpoints, of sum 1.
+
+    .. math:: w_i \propto c^{n - 1 - i}
+
+    Args:
+        checkpoints: n, the last one the latest.
+        decay: c, from 0 (the last alone) to 1 (all alike).
+
+    Returns:
+        float32 [checkpoints].
+    """
+    powers = np.power(np.float64(decay), np.arange(checkpoints)[::-1])
+    weights: Weights = (powers / powers.sum()).astype(np.float32)
+    return weights
+
+
 class WeightPolicy(nn.Module):
     r"""A Gaussian over weights that sum to 1, whose mean a network makes of a learned latent.
 

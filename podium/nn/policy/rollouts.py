@@ -13,6 +13,7 @@ from podium.nn.flow.pictures import to_uint8
 from podium.nn.flow.sampling import Trajectory, euler, sde
 from podium.nn.flow.sit import SiT
 
+Images = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 

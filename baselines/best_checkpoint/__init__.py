@@ -1,0 +1,1 @@
+"""The single checkpoint that is best on the reward split."""

@@ -1,0 +1,1 @@
+"""Fixed averages of checkpoints."""

@@ -1,0 +1,1 @@
+"""Back-propagation of the Fréchet distance through the sampler."""

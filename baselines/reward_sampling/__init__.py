@@ -1,0 +1,1 @@
+"""Flow matching on the generated pictures of the highest distribution-wise reward."""

@@ -1,0 +1,1 @@
+"""Weights of a merge of checkpoints, learned by distribution-wise rewards."""
