@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TASK = "fid_50k"
 
-_EVERY = 5.0  # seconds between two lines of progress
+_EVERY = 10.0  # seconds between two lines of progress
 
 
 def score(
@@ -62,13 +62,14 @@ def score(
         raise InputError("bad seed", where="--seed", expected="0 or more", found=str(seed))
     _check_there(check_device(device))
     from podium.features.choice import chosen_features
-    from podium.images.scoring import score_sets
     from podium.images.sets import open_set
 
     began = time.monotonic()
     generated = open_set(samples, where="--samples")
     real = open_set(reference, where="--reference")
     chosen = chosen_features(features, weights=weights, device=device, batch=batch, say=_say)
+    from podium.images.scoring import score_sets
+
     found = score_sets(generated, real, chosen, seed=seed, batch=batch, listen=_listener())
     if as_json:
         print_json({"task": task, **_json(found), "seconds": time.monotonic() - began})
@@ -77,10 +78,10 @@ def score(
 
 
 def _check_there(device: str) -> None:
-    import torch
-
     if device == "cpu":
         return
+    import torch
+
     devices = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if int(device.partition(":")[2] or 0) >= devices:
         raise MissingError(
