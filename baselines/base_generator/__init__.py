@@ -1,0 +1,1 @@
+"""Control: the base generator as it is."""

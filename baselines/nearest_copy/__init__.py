@@ -1,0 +1,1 @@
+"""Control: training pictures handed in as samples."""

@@ -1,0 +1,1 @@
+"""Control: every pixel drawn on its own."""

@@ -1,0 +1,1 @@
+"""Control: real pictures of another split."""
