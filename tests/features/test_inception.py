@@ -124,6 +124,21 @@ def test_mobilenet_is_the_file_that_tasks_declare() -> None:
     assert MOBILENET_V2 in toml.load(task, TaskSpec).files
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_agrees_with_clean_fid_on_one_file(standing_in: tuple[Path, str], tmp_path: Path) -> None:
+    theirs = pytest.importorskip("cleanfid.inception_torchscript", exc_type=ImportError)
+    resize = pytest.importorskip("cleanfid.resize", exc_type=ImportError).build_resizer("clean")
+    path, digest = standing_in
+    (tmp_path / "inception-2015-12-05.pt").symlink_to(path)
+    network = theirs.InceptionV3W(str(tmp_path), download=False, resize_inside=False)
+    images = noise(3, 35)
+    pixels = np.stack([resize(image) for image in images]).transpose(0, 3, 1, 2)
+    with torch.no_grad():
+        expected = network(torch.from_numpy(pixels)).numpy()
+    found = InceptionFeatures(path, sha256=digest)(images)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_the_published_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PODIUM_OFFLINE", "1")
     try:
