@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium.errors import InputError
+from podium.metrics import subset
 from podium.metrics.frechet import Reference, frechet_of_features
+from podium.metrics.root_trace import change_of_root_trace
 from podium.metrics.subset import SubsetFrechet
 
 Floats = npt.NDArray[np.float64]
@@ -90,6 +92,49 @@ def test_replaced_by_itself_and_back_again() -> None:
     assert held.distance > before + 10
     held.replace(rows, generated[rows])
     assert held.distance == pytest.approx(before, rel=1e-9)
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.5, 1.0])
+def test_many_tries_on_one_set_take_the_shorter_way_to_the_same_value(
+    decay: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(25)
+    mixing = np.linalg.qr(rng.standard_normal((90, 90)))[0] * np.arange(1, 91) ** -decay
+
+    def draw(count: int) -> Floats:
+        drawn: Floats = rng.standard_normal((count, 90)) @ mixing.T
+        return drawn
+
+    real, generated = draw(400), draw(300) + 0.1
+    held = SubsetFrechet(reference(real), generated)
+    changes = []
+
+    def counted(*arguments: Any) -> float | None:
+        changes.append(change_of_root_trace(*arguments))
+        return changes[-1]
+
+    monkeypatch.setattr(subset, "change_of_root_trace", counted)
+    for _ in range(12):
+        rows, new = rng.choice(300, 5, replace=False), draw(5) + 0.5
+        expected = frechet_of_features(real, swapped(generated, rows, new))
+        assert held.replaced(rows, new) == pytest.approx(expected, rel=1e-8)
+    assert len(changes) == 8
+    assert None not in changes
+    held.replace(rows, new)
+    generated = swapped(generated, rows, new)
+    for _ in range(6):
+        expected = frechet_of_features(real, swapped(generated, rows[:2], new[:2] + 1))
+        assert held.replaced(rows[:2], new[:2] + 1) == pytest.approx(expected, rel=1e-8)
+    assert len(changes) == 10
+
+
+def test_many_tries_on_a_set_of_few_samples() -> None:
+    """No more samples than dimensions: singular, so that only the longer way will do."""
+    real, generated, new = mixed(26, 200, 40), mixed(27, 30, 40), mixed(28, 2, 40)
+    held = SubsetFrechet(reference(real), generated)
+    expected = frechet_of_features(real, swapped(generated, np.array([4, 9]), new))
+    for _ in range(8):
+        assert held.replaced([4, 9], new) == pytest.approx(expected, rel=1e-8)
 
 
 def test_everything_replaced() -> None:
