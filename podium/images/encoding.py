@@ -24,7 +24,7 @@ class Encoded:
         origin: where the pictures come from.
         count: how many there are.
         ignored: how many other files lie beside them.
-        distinct: how many different pictures there are.
+        distinct: how many different pictures there are among those kept.
         digest: SHA-256 of the sorted SHA-256s of the pictures (height and width as two 64-bit
             numbers, least byte first, then the pixels, RGB row by row): the same for every order
             and every kind of container.
@@ -93,7 +93,7 @@ def encode_set(
         origin=pictures.origin,
         count=done,
         ignored=pictures.ignored,
-        distinct=len(seen),
+        distinct=len(set(sample.pictures)),
         digest=hashlib.sha256(b"".join(sorted(seen.elements()))).hexdigest(),
         moments=moments,
         kept=sample.rows(),
@@ -140,6 +140,8 @@ class _Sample:
         self._salt = salt.encode()
         self._rows = np.empty((min(limit, 256), dimension), dtype=np.float32)
         self._heap: list[tuple[int, int]] = []  # (-key, row)
+        self.pictures: list[bytes] = []
+        """The digests of the pictures kept, row by row."""
 
     def offer(self, picture: bytes, times: int, row: Floats) -> None:
         """Keep the row if its key is among the smallest; ``times`` it was offered before."""
@@ -152,8 +154,10 @@ class _Sample:
                 more[:place] = self._rows
                 self._rows = more
             heapq.heappush(self._heap, (key, place))
+            self.pictures.append(picture)
         elif self._limit and key > self._heap[0][0]:
             _, place = heapq.heapreplace(self._heap, (key, self._heap[0][1]))
+            self.pictures[place] = picture
         else:
             return
         self._rows[place] = row

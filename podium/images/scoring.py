@@ -212,7 +212,7 @@ def _shares(real: Encoded, fake: Encoded) -> tuple[float, float, float, float]:
     A ball reaches to the k-th neighbour; with k or fewer different pictures its radius is 0.
     """
     k, wide = RECALL_NEIGHBOURS, COVERAGE_NEIGHBOURS
-    in_real, in_fake = _different(real.kept), _different(fake.kept)
+    in_real, in_fake = _different(real), _different(fake)
     precision: float = _poor("reference", in_real, k)
     recall: float = _poor("samples", in_fake, k)
     density: float = _poor("reference", in_real, wide)
@@ -228,10 +228,13 @@ def _shares(real: Encoded, fake: Encoded) -> tuple[float, float, float, float]:
     return precision, recall, density, coverage
 
 
-def _different(features: Floats) -> int:
-    """Return how many rows differ by more than single precision's rounding."""
-    scale = float(np.abs(features).max()) or 1.0
-    return len(np.unique(np.round(features / scale, 5), axis=0))
+def _different(given: Encoded) -> int:
+    """Return how many different pictures are kept, and not more than different features.
+
+    Equal pictures of two batches may have features that differ by rounding, so these alone would
+    not do.
+    """
+    return min(given.distinct, len(np.unique(given.kept, axis=0)))
 
 
 def _poor(role: str, different: int, neighbours: int) -> Undefined:

@@ -47,10 +47,10 @@ def safe_members(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
 
     Raises:
         InputError: a name that leads elsewhere (``..``, absolute, a drive) or comes twice, a link,
-            a member that is encrypted or grows more than ``RATIO`` times, members that overlap, or
-            more than ``TOTAL`` bytes in all.
+            a member that is encrypted, packed by an unusual method, or grows more than ``RATIO``
+            times, members that overlap, or more than ``TOTAL`` bytes in all.
     """
-    files = [member for member in archive.infolist() if not member.is_dir()]
+    files = [member for member in archive.infolist() if not member.filename.endswith("/")]
     seen: set[str] = set()
     for member in files:
         problem = _problem(member)
@@ -70,12 +70,16 @@ def safe_members(archive: zipfile.ZipFile, path: Path) -> list[zipfile.ZipInfo]:
 
 def _problem(member: zipfile.ZipInfo) -> str | None:
     name = PurePosixPath(member.filename.replace("\\", "/"))
+    if not member.filename:
+        return "it has no name"
     if name.is_absolute() or ".." in name.parts or (name.parts and name.parts[0].endswith(":")):
         return "the name leads out of the archive"
     if stat.S_ISLNK(member.external_attr >> 16):
         return "a link, not a file"
     if member.flag_bits & 1:
         return "it is encrypted"
+    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return f"it is packed by method {member.compress_type}, neither stored nor deflated"
     if member.file_size > max(SMALL, RATIO * member.compress_size):
         return f"{member.file_size} bytes out of {member.compress_size}: it may be an attack"
     return None

@@ -163,7 +163,7 @@ def test_fid_is_the_name_of_one_network_and_holds_n(
 def test_pictures_that_are_all_alike(scored: Scorer, smooth_pictures: MakePictures) -> None:
     same = np.repeat(smooth_pictures(1, 0), 30, axis=0)
     real = smooth_pictures(40, 1)
-    found = scored(same, real)
+    found = scored(same, real, batch=7)
     assert found.frechet > 0.0
     assert isinstance(found.recall, Undefined)
     assert "1 different pictures in samples" in found.recall.reason
@@ -178,6 +178,21 @@ def test_pictures_that_are_all_alike(scored: Scorer, smooth_pictures: MakePictur
     both = scored(same, same)
     assert 0.0 <= both.frechet < 1e-9
     assert all(isinstance(getattr(both, name), Undefined) for name in SHARES)
+
+
+def test_a_map_that_gives_the_same_for_all(smooth_pictures: MakePictures) -> None:
+    class Constant:
+        name = "constant"
+        dimension = 4
+
+        def __call__(self, images: Images) -> Floats:
+            return np.full((len(images), 4), 0.1, dtype=np.float32)
+
+    found = score_sets(
+        ArraySet(smooth_pictures(20, 0)), ArraySet(smooth_pictures(30, 1)), Constant()
+    )
+    assert found.frechet == pytest.approx(0.0, abs=1e-9)
+    assert all(isinstance(getattr(found, name), Undefined) for name in SHARES)
 
 
 def test_very_few_pictures(scored: Scorer, smooth_pictures: MakePictures) -> None:

@@ -180,6 +180,20 @@ def test_names_that_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> Non
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["a.zip"]
 
 
+def test_a_member_without_a_name_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
+        made.writestr("a", png(stack()[0]))
+    content = (tmp_path / "a.zip").read_bytes()
+    start, end = content.index(b"PK\x01\x02"), content.index(b"PK\x05\x06")
+    entry = bytearray(content[start:end].replace(b"a", b"", 1))
+    entry[28:30] = bytes(2)
+    tail = bytearray(content[end:])
+    tail[12:16] = struct.pack("<I", len(entry))
+    (tmp_path / "a.zip").write_bytes(content[:start] + bytes(entry) + bytes(tail))
+    with pytest.raises(InputError, match="it has no name"):
+        open_set(tmp_path / "a.zip")
+
+
 def test_links_and_encrypted_members_are_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "link.zip", "w") as made:
         link = zipfile.ZipInfo("a.png")
@@ -192,6 +206,14 @@ def test_links_and_encrypted_members_are_refused(tmp_path: Path) -> None:
     (tmp_path / "locked.zip").write_bytes(content)
     with pytest.raises(InputError, match="encrypted"):
         open_set(tmp_path / "locked.zip")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_unusual_methods_are_refused(tmp_path: Path, method: int) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as made:
+        made.writestr("a.png", png(stack()[0]))
+    with pytest.raises(InputError, match=f"packed by method {method}"):
+        open_set(tmp_path / "a.zip")
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
@@ -294,3 +316,29 @@ def test_nothing_is_unpickled(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", np.array([{"x": Path("/")}], dtype=object))
     with pytest.raises(InputError, match=r"(?s)does not hold pictures.*object"):
         open_set(tmp_path / "a.npz")
+
+
+def test_any_damage_gives_pictures_or_an_error(tmp_path: Path) -> None:
+    images = stack(4, 6)
+    np.savez(tmp_path / "stored.npz", images)
+    np.savez_compressed(tmp_path / "packed.npz", images)
+    zipped(tmp_path / "a.zip", images)
+    rng = np.random.default_rng(2)
+    refused = 0
+    for name in ("stored.npz", "packed.npz", "a.zip"):
+        whole = (tmp_path / name).read_bytes()
+        for trial in range(250):
+            content = bytearray(whole)
+            for _ in range(int(rng.integers(1, 4))):
+                content[int(rng.integers(len(whole)))] = int(rng.integers(256))
+            cut = int(rng.integers(1, len(whole))) if trial % 5 == 0 else len(whole)
+            path = tmp_path / f"damaged{Path(name).suffix}"
+            path.write_bytes(content[:cut])
+            try:
+                found = everything(open_set(path))
+            except InputError as error:
+                refused += 1
+                assert path.name in str(error)
+            else:
+                assert all(image.shape[2] == 3 for image in found)
+    assert refused > 100
