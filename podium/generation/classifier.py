@@ -66,11 +66,11 @@ class PictureClassifier(nn.Module):
         self.size = size
         stride = 1 if min(size.height, size.width) <= _SMALL_SIDE else 2
         first, second = _CHANNELS
-        self.first = _convolution(size.channels, first, stride, generator)
-        self.second = _convolution(first, second, 2, generator)
         rows, columns = (_halved(-(-side // stride)) for side in (size.height, size.width))
         zero = generator is None
         drawn = torch.Generator() if generator is None else generator
+        self.first = _convolution(size.channels, first, stride, drawn, zero=zero)
+        self.second = _convolution(first, second, 2, drawn, zero=zero)
         self.hidden = linear(second * rows * columns, size.features, drawn, zero=zero)
         self.classes = linear(size.features, size.classes, drawn, zero=zero)
 
@@ -92,12 +92,12 @@ def _halved(side: int) -> int:
 
 
 def _convolution(
-    inputs: int, outputs: int, stride: int, generator: torch.Generator | None
+    inputs: int, outputs: int, stride: int, generator: torch.Generator, *, zero: bool
 ) -> nn.Conv2d:
-    """Return a 3 x 3 convolution drawn as ``torch.nn.Conv2d`` does, from ``generator``."""
+    """Return a 3 x 3 convolution drawn as ``torch.nn.Conv2d`` does, or one that is zero."""
     layer = nn.Conv2d(inputs, outputs, _KERNEL, stride, padding=1, device="meta")
     layer.to_empty(device="cpu")
-    bound = 0.0 if generator is None else (inputs * _KERNEL * _KERNEL) ** -0.5
+    bound = 0.0 if zero else (inputs * _KERNEL * _KERNEL) ** -0.5
     for parameter in layer.parameters():
         nn.init.uniform_(parameter, -bound, bound, generator=generator)
     return layer

@@ -14,7 +14,7 @@ _HALF = 127.5
 
 def to_float(images: Images, device: str | torch.device = "cpu") -> Tensor:
     """Return pictures uint8 [n, h, w, c] as float32 [n, c, h, w] in [-1, 1]."""
-    pixels = torch.from_numpy(np.ascontiguousarray(images)).to(device)
+    pixels = torch.from_numpy(np.array(images)).to(device)  # a copy: problems are read-only
     return pixels.permute(0, 3, 1, 2).float().div_(_HALF).sub_(1.0).contiguous()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 from scipy.stats import norm
@@ -89,7 +90,7 @@ def test_density_of_a_step(index: int) -> None:
     way = sde(gaussian_velocity, noise, labels, 8, torch.Generator().manual_seed(1))
     mean, deviation = formula(way.states[index], index, 8, 0.7)
     expected = norm.logpdf(way.states[index + 1].numpy(), mean.numpy(), deviation)
-    averaged = torch.from_numpy(expected.reshape(30, -1).mean(axis=1)).float()
+    averaged = torch.from_numpy(np.reshape(expected, (30, -1)).mean(axis=1)).float()
     torch.testing.assert_close(way.log_probabilities[index], averaged)
 
 
