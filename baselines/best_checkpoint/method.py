@@ -20,7 +20,7 @@ def run(
     problem: Problem,
     context: Context,
     *,
-    pictures: int = 54_000,
+    pictures: int = 44_000,
     steps: int = 10,
     sampler: Sampler = "ode",
 ) -> Prediction:

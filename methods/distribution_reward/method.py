@@ -23,7 +23,7 @@ def run(
     subsets: int = 100,
     size: int = 4,
     reference: int = 1000,
-    refresh: int = 2,
+    refresh: int = 3,
     steps: int = 10,
     noise_scale: float = 0.7,
     trained_steps: int = 5,

@@ -16,7 +16,7 @@ def run(
     problem: Problem,
     context: Context,
     *,
-    updates: int = 25,
+    updates: int = 20,
     candidates: int = 8,
     subsets: int = 4,
     replacements: int = 1,

@@ -11,6 +11,7 @@ from torch import nn
 
 from podium.contracts import Context
 from podium.generation.problem import Generation
+from podium.generation.samples import for_sampling
 from podium.nn.discovery.layers import linear
 from podium.nn.discovery.settings import check_whole
 from podium.nn.flow.sampling import euler
@@ -187,7 +188,7 @@ def _rewards(
         rollouts.noise(generation, len(labels), generator) for _ in range(settings.replacements)
     ]
     for i, weights in enumerate(candidates):
-        model = generation.merged(weights)
+        model = for_sampling(generation.merged(weights))
         for noise in noises:
             with torch.no_grad():
                 generated = euler(model, noise, labels, settings.steps)

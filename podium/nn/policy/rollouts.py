@@ -9,6 +9,7 @@ import numpy.typing as npt
 import torch
 
 from podium.generation.problem import Generation
+from podium.generation.samples import for_sampling
 from podium.nn.flow.pictures import to_uint8
 from podium.nn.flow.sampling import Trajectory, euler, sde
 from podium.nn.flow.sit import SiT
@@ -62,7 +63,11 @@ def pictures(
     sampling: Sampling,
     generator: torch.Generator,
 ) -> torch.Tensor:
-    """Return generated pictures [n, channels, height, width] in [-1, 1] for ``labels`` [n]."""
+    """Return generated pictures [n, channels, height, width] in [-1, 1] for ``labels`` [n].
+
+    In the precision in which samples are drawn, see ``podium.generation.samples.for_sampling``.
+    """
+    velocity = for_sampling(model)
     wanted = torch.as_tensor(labels, device=generation.device)
     finished = []
     with torch.no_grad():
@@ -70,11 +75,11 @@ def pictures(
             start = noise(generation, len(block), generator)
             if sampling.noise_scale > 0:
                 trajectory = sde(
-                    model, start, block, sampling.steps, generator, sampling.noise_scale
+                    velocity, start, block, sampling.steps, generator, sampling.noise_scale
                 )
                 finished.append(trajectory.states[-1])
             else:
-                finished.append(euler(model, start, block, sampling.steps))
+                finished.append(euler(velocity, start, block, sampling.steps))
     return torch.cat(finished)
 
 
