@@ -17,6 +17,7 @@ _SQUARED = 1e-9
 
 The estimate is safe by far: against singular values the error was below 1e-12 on spectra of
 condition up to 1e12, since eigenvalues of such graded matrices are more exact than is assumed."""
+_TILE = 128
 _NEGATIVE = 1e-4
 """Share of the largest eigenvalue down to which a negative one is rounding (single precision)."""
 
@@ -33,10 +34,10 @@ def frechet_distance(
               - 2\, \mathrm{tr}\big((\Sigma_1 \Sigma_2)^{1/2}\big)
 
     With :math:`\Sigma_1 = L L^\top` (Cholesky) the last trace is the sum of the square roots of the
-    eigenvalues of the symmetric :math:`L^\top \Sigma_2 L`: never complex, and a fifteenth of the
-    time of a matrix square root. Where a covariance is singular, or the eigenvalues span so much
-    that their roots would be rounding, each covariance is factored by its eigenvectors with the
-    null space left out, and the trace is the sum of the singular values of the factors' product.
+    eigenvalues of the symmetric :math:`L^\top \Sigma_2 L`: never complex, and less than a tenth
+    of the time of a matrix square root. Where a covariance is singular, or the eigenvalues span so
+    much that their roots would be rounding, each covariance is factored by its eigenvectors with
+    the null space left out, and the trace is the sum of the singular values of their product.
 
     Args:
         mean1, mean2: real numbers [d].
@@ -305,9 +306,10 @@ def _gaussian(
             f"{spread.dtype} of shape {list(spread.shape)}",
         )
     centre, spread = centre.astype(np.float64), spread.astype(np.float64, copy=False)
-    if not (np.isfinite(centre).all() and np.isfinite(spread).all()):
+    scale = max(float(spread.max()), -float(spread.min()))
+    if not (np.isfinite(centre).all() and np.isfinite(scale)):
         raise InputError("a mean and a covariance must be finite", where=where)
-    gap, scale = float(np.abs(spread - spread.T).max()), float(np.abs(spread).max())
+    gap = _asymmetry(spread)
     if gap > 1e-6 * scale or float(np.diagonal(spread).min()) < -_NEGATIVE * scale:
         raise InputError(
             "not a covariance",
@@ -316,3 +318,13 @@ def _gaussian(
             found=f"an asymmetry of {gap:.3g}, a diagonal from {np.diagonal(spread).min():.3g}",
         )
     return centre, spread
+
+
+def _asymmetry(matrix: Floats) -> float:
+    """Return the largest difference to the transpose, by tiles that stay in the cache."""
+    tiles = [slice(start, start + _TILE) for start in range(0, len(matrix), _TILE)]
+    return max(
+        float(np.abs(matrix[rows, columns] - matrix[columns, rows].T).max())
+        for index, rows in enumerate(tiles)
+        for columns in tiles[index:]
+    )

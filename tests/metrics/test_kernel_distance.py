@@ -110,6 +110,18 @@ def test_order_rotation_and_symmetry(seed: int, n: int, m: int) -> None:
     assert mmd(x @ turn, y @ turn) == near
 
 
+def test_half_precision_is_that_of_its_values_in_double() -> None:
+    x, y = normal(13, 30, 4).astype(np.float16), normal(14, 30, 4).astype(np.float16)
+    assert mmd(x, y) == mmd(x.astype(np.float64), y.astype(np.float64))
+
+
+def test_one_picture_repeated_is_far_and_equal_sets_are_below_zero() -> None:
+    """Of a set and itself the pairs of equals count between the sets and not within them."""
+    x = normal(15, 40, 4)
+    assert mmd(x, np.tile(x[:1], (40, 1))) > 0.1
+    assert mmd(x, x) < 0.0
+
+
 def test_memory_is_flat() -> None:
     x = np.random.default_rng(12).standard_normal((6000, 2), dtype=np.float32)
     tracemalloc.start()

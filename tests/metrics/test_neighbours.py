@@ -156,6 +156,22 @@ def test_the_tolerance_is_a_root_mean_square() -> None:
     assert duplicates(train, one, 0.0) == 0.0
 
 
+def test_half_precision_is_that_of_its_values_in_double() -> None:
+    real, fake = normal(21, 90).astype(np.float16), normal(22, 80).astype(np.float16)
+    for work in (precision_recall, density_coverage):
+        assert work(real, fake) == work(real.astype(np.float64), fake.astype(np.float64))
+    expected = authenticity(real.astype(np.float64), fake.astype(np.float64))
+    assert authenticity(real, fake) == expected
+
+
+def test_one_fake_is_enough_where_its_own_radius_is_not_asked_for() -> None:
+    real = normal(23, 40)
+    density, coverage = density_coverage(real, real[:1])
+    assert density > 0
+    assert 0 < coverage < 0.5
+    assert authenticity(real, real[:1]) == 0.0
+
+
 @given(st.integers(0, 2**32 - 1), st.integers(7, 40), st.integers(7, 40), st.floats(0.01, 100))
 @settings(deadline=None)
 def test_order_rotation_translation_and_scale(seed: int, n: int, m: int, scale: float) -> None:

@@ -65,6 +65,7 @@ class Source:
         return features
 
 
+@cache
 def gaussian(seed: int, count: int, shift: float) -> tuple[Floats, Floats]:
     source, moments = Source(seed, shift), Moments(DIMENSION)
     for _ in range(0, count, 5000):
