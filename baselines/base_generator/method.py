@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from podium.contracts import Context, Prediction, Problem
 from podium.generation.problem import read_problem
-from podium.generation.samples import STEPS, Sampler, emit
+from podium.generation.samples import emit
 
 
 def run(
-    problem: Problem, context: Context, *, sampler: Sampler = "ode", steps: int = STEPS
+    problem: Problem, context: Context, *, sampler: Literal["ode", "sde"] = "ode", steps: int = 10
 ) -> Prediction:
     """Sample the base generator.
 

@@ -7,12 +7,12 @@ import torch
 
 from podium.contracts import Context, Prediction, Problem
 from podium.generation.problem import read_problem
-from podium.generation.samples import STEPS, generate
+from podium.generation.samples import generate
 
 _BLOCK = 1000
 
 
-def run(problem: Problem, context: Context, *, steps: int = STEPS) -> Prediction:
+def run(problem: Problem, context: Context, *, steps: int = 10) -> Prediction:
     """Return copies of training pictures, nearest in pixels, of the classes asked for.
 
     Args:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from podium.baselines.pixel_gaussian import method as pixel_gaussian
 from podium.baselines.real_images import method as real_images
 from podium.contracts import Array, Problem
 from podium.generation.classifier import ClassifierSize, PictureClassifier
+from podium.generation.samples import STEPS
 from podium.nn.flow.architecture import Architecture
 from podium.nn.flow.sit import SiT
 from podium.nn.flow.weights import to_vector
@@ -158,3 +160,8 @@ def test_pixels_have_the_moments_of_their_class(problem: Problem) -> None:
 def test_samplers_of_the_base_differ(problem: Problem) -> None:
     ode = samples_of("base_generator", problem)
     assert not np.array_equal(ode, samples_of("base_generator", problem, sampler="sde"))
+
+
+@pytest.mark.parametrize("name", ["base_generator", "nearest_copy"])
+def test_the_base_is_sampled_as_everywhere(name: str) -> None:
+    assert inspect.signature(METHODS[name]).parameters["steps"].default == STEPS
