@@ -3,7 +3,6 @@
 Annotations are not postponed here: typer would compile each of them at every start.
 """
 
-import re
 import shlex
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,12 +10,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from podium.cli.options import EPILOG, Json, Names, StoreOption, folder_path, split
+from podium.cli.verbs_records import claims, compare, reproduce, show
 from podium.errors import InputError
 
-EPILOG = (
-    "Exit codes: 0 ok; 1 a run, a check or a reproduction failed; 2 bad input; "
-    "3 the machine lacks something (a package, a file, a writable folder)."
-)
 app = typer.Typer(
     name="podium",
     help="Benchmarks and leaderboards for papers' claims: run, rank, compare, check.",
@@ -55,38 +52,6 @@ new_app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(new_app, name="new")
-
-
-def folder_path(text: str) -> Path:
-    """Read a folder; an empty text, such as a variable that is not set, is not the current one."""
-    if not text:
-        raise typer.BadParameter("a folder cannot be an empty text")
-    return Path(text)
-
-
-Json = Annotated[bool, typer.Option("--json", help="Print JSON; shapes: docs/json.md.")]
-StoreOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--store",
-        parser=folder_path,
-        metavar="PATH",
-        help="Folder of records; else PODIUM_STORE, else ./results.",
-    ),
-]
-Only = Annotated[
-    str | None, typer.Option("--only", help="Read only these records: local or bundled.")
-]
-Names = list[str] | None
-
-
-def split(values: Names) -> tuple[str, ...]:
-    """Read a repeatable option whose values may also be separated by commas.
-
-    A comma inside brackets belongs to a name, as in ``method[lags=(1, 2)]``.
-    """
-    parts = (part.strip() for value in values or () for part in re.split(r",(?![^\[]*\])", value))
-    return tuple(part for part in parts if part)
 
 
 def _version(wanted: bool) -> None:
@@ -201,84 +166,8 @@ def run(
     raise typer.Exit(run_all(options))
 
 
-@app.command(epilog=EPILOG)
-def show(
-    task: Annotated[str, typer.Argument(help="The task.")],
-    tier: Annotated[str, typer.Option(help="smoke, small or full.")] = "small",
-    problems: Annotated[
-        Names, typer.Option("--problems", "--problem", help="Only these problems count: a,b,c.")
-    ] = None,
-    metric: Annotated[str | None, typer.Option(help="Rank by this metric.")] = None,
-    entries: Annotated[Names, typer.Option(help="Show only these rows: a,b,c.")] = None,
-    failures: Annotated[
-        bool, typer.Option("--failures", help="Print failed runs and their tracebacks' ends.")
-    ] = False,
-    only: Only = None,
-    store: StoreOption = None,
-    as_json: Json = False,
-) -> None:
-    """Show a task's ranked table.
-
-    Local records are merged over those that come with Podium.
-    """
-    from podium.cli.show import show as show_task
-
-    show_task(
-        task,
-        tier=tier,
-        problems=split(problems),
-        metric=metric,
-        entries=split(entries),
-        failures=failures,
-        only=only,
-        store=store,
-        as_json=as_json,
-    )
-
-
-@app.command(epilog=EPILOG)
-def compare(
-    task: Annotated[str, typer.Argument(help="The task.")],
-    left: Annotated[str, typer.Argument(help="One entry.")],
-    right: Annotated[str, typer.Argument(help="Another entry.")],
-    tier: Annotated[str, typer.Option(help="smoke, small or full.")] = "small",
-    problems: Annotated[
-        Names, typer.Option("--problems", "--problem", help="Only these problems: a,b,c.")
-    ] = None,
-    metric: Annotated[str | None, typer.Option(help="Compare by this metric.")] = None,
-    by: Annotated[str, typer.Option(help="difference or ratio.")] = "difference",
-    only: Only = None,
-    store: StoreOption = None,
-    as_json: Json = False,
-) -> None:
-    """Compare two entries, pair by pair."""
-    from podium.cli.compare import compare as compare_entries
-
-    compare_entries(
-        task,
-        left,
-        right,
-        tier=tier,
-        problems=split(problems),
-        metric=metric,
-        by=by,
-        only=only,
-        store=store,
-        as_json=as_json,
-    )
-
-
-@app.command(epilog=EPILOG)
-def claims(
-    task: Annotated[str | None, typer.Argument(help="The task; all by default.")] = None,
-    only: Only = None,
-    store: StoreOption = None,
-    as_json: Json = False,
-) -> None:
-    """Say which claims of the papers hold."""
-    from podium.cli.claims import claims as show_claims
-
-    show_claims(task, only=only, store=store, as_json=as_json)
+for verb in (show, compare, claims):
+    app.command(epilog=EPILOG)(verb)
 
 
 @app.command(epilog=EPILOG)
@@ -348,51 +237,4 @@ def score(
     )
 
 
-@app.command(epilog=EPILOG)
-def reproduce(
-    task: Annotated[str, typer.Argument(help="The task.")],
-    tier: Annotated[str, typer.Option(help="smoke, small or full.")] = "small",
-    entries: Annotated[Names, typer.Option(help="Only these entries: a,b,c.")] = None,
-    problems: Annotated[
-        Names, typer.Option("--problems", "--problem", help="Only these problems: a,b,c.")
-    ] = None,
-    seeds: Annotated[
-        str | None, typer.Option(help="A count (3: seeds 0, 1, 2), a range 0-4, a list 0,2,7.")
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Runs at once; by default one a core.")
-    ] = None,
-    device: Annotated[str, typer.Option(help="cpu, cuda or cuda:N.")] = "cpu",
-    entry: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--entry",
-            parser=folder_path,
-            metavar="PATH",
-            help="A method that was added by its folder.",
-        ),
-    ] = None,
-    only: Only = None,
-    store: StoreOption = None,
-    as_json: Json = False,
-) -> None:
-    """Run records again and compare.
-
-    Scores must agree within the task's tolerance.
-    """
-    from podium.cli.reproduce import reproduce as run_again
-
-    code = run_again(
-        task,
-        tier=tier,
-        entries=split(entries),
-        problems=split(problems),
-        seeds=seeds,
-        jobs=jobs,
-        device=device,
-        added=tuple(entry or ()),
-        only=only,
-        store=store,
-        as_json=as_json,
-    )
-    raise typer.Exit(code)
+app.command(epilog=EPILOG)(reproduce)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from podium.cli.app import split
+from podium.cli.options import split
 from podium.errors import InputError
 from podium.plan import keys
 from podium.plan.keys import source_digest
