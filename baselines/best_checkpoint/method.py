@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from podium.contracts import Context, Prediction, Problem
 from podium.generation.problem import read_problem
-from podium.generation.samples import Sampler, emit
+from podium.generation.samples import emit
 from podium.metrics.frechet import Reference
 from podium.metrics.moments import Moments
 from podium.nn.discovery.settings import check_whole
@@ -22,7 +24,7 @@ def run(
     *,
     pictures: int = 44_000,
     steps: int = 10,
-    sampler: Sampler = "ode",
+    sampler: Literal["ode", "sde"] = "ode",
 ) -> Prediction:
     """Sample the best single checkpoint.
 

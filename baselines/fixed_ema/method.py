@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from podium.contracts import Context, Prediction, Problem
 from podium.generation.problem import read_problem
-from podium.generation.samples import Sampler, emit
+from podium.generation.samples import emit
 from podium.nn.policy.merging import moving_average
 from podium.nn.policy.settings import check_share
 
 
 def run(
-    problem: Problem, context: Context, *, decay: float = 0.7, sampler: Sampler = "ode"
+    problem: Problem,
+    context: Context,
+    *,
+    decay: float = 0.7,
+    sampler: Literal["ode", "sde"] = "ode",
 ) -> Prediction:
     """Sample the exponential moving average of the checkpoints; nothing is trained or chosen.
 

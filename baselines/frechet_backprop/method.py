@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import torch
 
 from podium.contracts import Context, Prediction, Problem
 from podium.errors import InputError
 from podium.generation.problem import read_problem
-from podium.generation.samples import Sampler, emit
+from podium.generation.samples import emit
 from podium.nn.discovery.settings import check_whole
 from podium.nn.flow.sampling import euler
 from podium.nn.policy import rollouts
@@ -26,7 +28,7 @@ def run(
     queue: int = 3,
     steps: int = 10,
     learning_rate: float = 1e-4,
-    sampler: Sampler = "ode",
+    sampler: Literal["ode", "sde"] = "ode",
 ) -> Prediction:
     """Train the base generator by the gradient of the Fréchet distance, and sample it.
 

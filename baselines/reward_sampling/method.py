@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import torch
 
 from podium.contracts import Context, Prediction, Problem
 from podium.errors import InputError
 from podium.generation.problem import Generation, read_problem
-from podium.generation.samples import Sampler, emit
+from podium.generation.samples import emit
 from podium.nn.discovery.settings import check_whole
 from podium.nn.flow.pictures import to_float, to_uint8
 from podium.nn.flow.sit import SiT
@@ -33,7 +35,7 @@ def run(
     updates: int = 100,
     batch: int = 128,
     learning_rate: float = 1e-4,
-    sampler: Sampler = "ode",
+    sampler: Literal["ode", "sde"] = "ode",
 ) -> Prediction:
     """Train the base generator on its best subsets by flow matching, and sample it.
 

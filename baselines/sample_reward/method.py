@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from podium.contracts import Context, Prediction, Problem
 from podium.generation.problem import read_problem
-from podium.generation.samples import Sampler, emit
-from podium.nn.policy.advantages import Order
+from podium.generation.samples import emit
 from podium.nn.policy.rewards import TypicalityReward
 from podium.nn.policy.settings import PolicySettings
 from podium.nn.policy.training import train_by_reward
@@ -22,11 +23,11 @@ def run(
     noise_scale: float = 0.7,
     trained_steps: int = 5,
     keep: float = 0.25,
-    order: Order = "absolute",
+    order: Literal["signed", "absolute"] = "absolute",
     clip: float = 1e-4,
     learning_rate: float = 1e-4,
     decay: float = 0.9,
-    sampler: Sampler = "ode",
+    sampler: Literal["ode", "sde"] = "ode",
 ) -> Prediction:
     """Train the base generator by a reward of each picture alone, and sample it.
 

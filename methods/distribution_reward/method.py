@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from podium.contracts import Context, Prediction, Problem
 from podium.generation.problem import read_problem
-from podium.generation.samples import Sampler, emit
+from podium.generation.samples import emit
 from podium.nn.discovery.settings import check_whole
-from podium.nn.policy.advantages import Order
 from podium.nn.policy.rewards import DistributionReward
 from podium.nn.policy.rollouts import Sampling
 from podium.nn.policy.settings import PolicySettings
@@ -28,13 +29,13 @@ def run(
     noise_scale: float = 0.7,
     trained_steps: int = 5,
     keep: float = 0.25,
-    order: Order = "absolute",
+    order: Literal["signed", "absolute"] = "absolute",
     clip: float = 1e-4,
     learning_rate: float = 1e-4,
     decay: float = 0.9,
     recorded: int = 64,
     shuffled: bool = False,
-    sampler: Sampler = "ode",
+    sampler: Literal["ode", "sde"] = "ode",
 ) -> Prediction:
     r"""Train the base generator by the rewards of subsets, and sample it.
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from podium.contracts import Context, Prediction, Problem
 from podium.generation.problem import read_problem
-from podium.generation.samples import Sampler, emit
+from podium.generation.samples import emit
 from podium.nn.discovery.settings import check_whole
 from podium.nn.policy.merging import MergeSettings, learn_weights, moving_average
 from podium.nn.policy.rewards import DistributionReward
@@ -27,7 +29,7 @@ def run(
     spread: float = 0.1,
     learning_rate: float = 0.003,
     start: float = 0.7,
-    sampler: Sampler = "ode",
+    sampler: Literal["ode", "sde"] = "ode",
 ) -> Prediction:
     """Learn the weights of the checkpoints, merge them, and sample the merge.
 
