@@ -1,0 +1,1 @@
+"""Judge correlation: automatic judges' scores against people's."""

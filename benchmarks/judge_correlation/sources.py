@@ -1,0 +1,99 @@
+"""The items of judge correlation, made or read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from podium.benchmarks.judge_correlation import synthetic
+from podium.benchmarks.judge_correlation.params import AnyParams, Synthetic, scale
+from podium.contracts import Array, BuildContext, Recipe
+from podium.seeding import seed_sequence
+
+Floats = npt.NDArray[np.float64]
+
+_ASK = (
+    "Grade the vector of numbers from 1 (worst) to {levels} (best). Its quality depends on "
+    "{criteria} criteria, each with sweet spots of its own."
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A problem's arrays.
+
+    Attributes:
+        public: by name, as the task declares them; ``levels`` aside.
+        hidden: by name, as ``podium.benchmarks.judge_correlation.task`` scores them.
+    """
+
+    public: dict[str, Array]
+    hidden: dict[str, Array]
+
+
+def read_source(params: AnyParams, recipe: Recipe, context: BuildContext) -> Source:
+    """Return a problem's arrays: the test items are the same for every seed.
+
+    Raises:
+        InputError: files that do not hold what they should.
+        MissingError: files or folders that are not there.
+    """
+    match params:
+        case Synthetic():
+            return _synthetic(params, recipe, context)
+    raise NotImplementedError
+
+
+def fixed_rng(recipe: Recipe, name: str) -> np.random.Generator:
+    """Return a generator that depends on the problem and the name, never on the run's seed."""
+    return np.random.default_rng(seed_sequence(0, "fixed", recipe.task, recipe.problem, name))
+
+
+def _synthetic(params: Synthetic, recipe: Recipe, context: BuildContext) -> Source:
+    grader = synthetic.draw_grader(
+        params.dimension, params.frequencies, params.levels, fixed_rng(recipe, "grader")
+    )
+    count, width = params.items, params.dimension
+    drawn = synthetic.draw_inputs(2 * count, width, fixed_rng(recipe, "items"))
+    elsewhere = synthetic.shift(drawn[count:], grader, params.distance, params.spread)
+    # What is given is what is graded, to the last bit.
+    x = np.concatenate([drawn[:count], elsewhere]).astype(np.float32)
+    train = synthetic.draw_inputs(params.train, width, context.rng("train")).astype(np.float32)
+    exact, exact_train = x.astype(np.float64), train.astype(np.float64)
+    order = fixed_rng(recipe, "order").permutation(2 * count)
+    gold = grader.quality(exact)[order]
+    public: dict[str, Array] = {
+        "ids": np.array([f"item-{row:05d}" for row in range(2 * count)]),
+        "texts": synthetic.render(exact)[order],
+        "rubric": np.array([_ASK.format(levels=params.levels, criteria=len(params.frequencies))]),
+        "train_texts": synthetic.render(exact_train),
+        "train_scores": grader.label(exact_train, params.label_noise, context.rng("labels")),
+        "features": x[order][:, None, :],
+        "train_features": train[:, None, :],
+        "lengths": np.ones(2 * count, dtype=np.int64),
+        "train_lengths": np.ones(params.train, dtype=np.int64),
+        "embeddings": x[order],
+        "train_embeddings": train,
+        "train_reasoning": grader.reasoning(
+            exact_train, params.symbols, params.teacher_noise, context.rng("reasoning")
+        ),
+    }
+    hidden: dict[str, Array] = {
+        "gold": gold,
+        "observed": _label_shares(gold, scale(params), params.label_noise),
+        "shifted": (order >= count),
+        "rater": grader.label(exact, params.label_noise, fixed_rng(recipe, "rater"))[order],
+    }
+    return Source(public, hidden)
+
+
+def _label_shares(quality: Floats, levels: Floats, noise: float) -> Floats:
+    """Return how the labels of an item of this quality are spread, float64 [items, levels]."""
+    edges = (levels[1:] + levels[:-1]) / 2
+    below = ndtr((edges[None, :] - quality[:, None]) / noise)
+    bounds = np.hstack([np.zeros((len(quality), 1)), below, np.ones((len(quality), 1))])
+    shares: Floats = np.diff(bounds, axis=1)
+    return shares
