@@ -35,7 +35,8 @@ def reinforce(
 
     def sampled(judge: Judge, batch: Batch) -> torch.Tensor:
         written = judge.write(batch.memory, settings.samples, trainer.length, trainer.reasoning)
-        return loss(trainer, *judge(batch.memory, written), batch)
+        log_reasoning, log_levels = judge(batch.memory, written)
+        return loss(trainer, log_reasoning, log_levels, batch)
 
     trainer.fit(sampled, settings.steps, settings.learning_rate)
     return answer(items, trainer, reasons=True)

@@ -1,0 +1,1 @@
+"""Group-relative policy gradients with a reward of 1 for the right level."""

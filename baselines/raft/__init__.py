@@ -1,0 +1,1 @@
+"""Regression-aware fine-tuning (RAFT)."""

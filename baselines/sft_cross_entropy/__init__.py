@@ -1,0 +1,1 @@
+"""Cross-entropy on the rounded ratings."""

@@ -1,0 +1,1 @@
+"""Two-stage regression-aware fine-tuning with reasoning (TRACT)."""

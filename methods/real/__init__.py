@@ -1,0 +1,1 @@
+"""Regression-aware reinforcement learning of judges (REAL)."""
