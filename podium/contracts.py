@@ -161,3 +161,12 @@ class Context(Protocol):
     def emit(self, name: str, chunk: Array) -> None:
         """Append rows to a predicted array that is too large for memory."""
         ...
+
+
+class FilesContext(Context, Protocol):
+    """What the engine gives to a method whose ``entry.toml`` declares files."""
+
+    @property
+    def files(self) -> Files:
+        """The declared files of the entry."""
+        ...

@@ -6,7 +6,16 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from podium.declarations.task import Name, PaperSpec, Strict, TaskId, Text, recordable, unique
+from podium.declarations.task import (
+    FileSpec,
+    Name,
+    PaperSpec,
+    Strict,
+    TaskId,
+    Text,
+    recordable,
+    unique,
+)
 
 Kind = Literal["reference", "baseline", "control", "submission"]
 
@@ -22,7 +31,12 @@ class VariantSpec(Strict, frozen=True, kw_only=True):
 
 
 class EntryFile(Strict, frozen=True, kw_only=True):
-    """A method's folder: one entry, and one more for every variant."""
+    """A method's folder: one entry, and one more for every variant.
+
+    ``files``: what the method reads beside the problem, such as published weights.
+    ``named_by``: the argument that says which of many methods this is, such as a model's name. Its
+    value stands in the label, ``lm[hf,pretrained=NAME]``, and the entry is run only if it is named.
+    """
 
     id: Name
     kind: Kind
@@ -37,6 +51,8 @@ class EntryFile(Strict, frozen=True, kw_only=True):
     preload: tuple[Text, ...] = ()
     requires: tuple[Text, ...] = ()
     extra: str | None = None
+    files: tuple[FileSpec, ...] = ()
+    named_by: str | None = None
     devices: Annotated[tuple[Literal["cpu", "cuda"], ...], Meta(min_length=1)] = ("cpu",)
     seeded: bool = True
     paper: PaperSpec | None = None
@@ -46,6 +62,7 @@ class EntryFile(Strict, frozen=True, kw_only=True):
         """Refuse a repeated id or task."""
         unique("id", [self.id, *(v.id for v in self.variants)])
         unique("tasks", list(self.tasks))
+        unique("files name", [f.name for f in self.files])
         recordable("config", self.config)
         for variant in self.variants:
             recordable(f"variant {variant.id!r} config", variant.config)

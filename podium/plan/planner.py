@@ -23,6 +23,7 @@ from podium.registry.registry import Registry, unknown_name
 
 GIB = 2**30
 _SHOWN = 40
+_NAME_SHOWN = 100
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def _entries(
     if request.added and not request.entries and not names:
         wanted = []
     elif not wanted:
-        wanted = [e.id for e in available]
+        wanted = [e.id for e in available if e.spec.file.named_by is None]
     for name in request.added:
         if task.id in registry.entry(name).spec.file.tasks and name not in wanted:
             wanted.append(name)
@@ -237,6 +238,7 @@ def _runs(chosen: _Selection, request: Request, overrides: _Overrides) -> list[R
                         time_limit=_time_limit(request, limits),
                         memory_limit=_memory_limit(request, limits),
                         argv=tuple(printable(word) for word in request.argv),
+                        files=entry.spec.file.files,
                     )
                 )
     return specs
@@ -262,12 +264,12 @@ def _memory_limit(request: Request, limits: LimitSpec | None) -> int | None:
     return int(limits.memory_gib * GIB) if limits else None
 
 
-def _shown(value: Any) -> str:
+def _shown(value: Any, length: int = _SHOWN) -> str:
     """Return a value for a label: a long or awkward text cut, with a digest of the whole."""
     text = str(value)
-    if len(text) <= _SHOWN and text.isprintable() and not set(text) & set("[]"):
+    if len(text) <= length and text.isprintable() and not set(text) & set("[]"):
         return text
-    plain = "".join(c if c.isprintable() and c not in "[]" else "?" for c in text[: _SHOWN // 2])
+    plain = "".join(c if c.isprintable() and c not in "[]" else "?" for c in text[: length // 2])
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{plain}~{digest}"
 
@@ -281,10 +283,16 @@ def _entry_parts(
     base = effective_config(signature, entry.spec.config, {}, where=where)
     config = effective_config(signature, entry.spec.config, given, where=where)
     changed = {k: config[k] for k in given if config[k] != base[k]}
-    label = entry.id + "".join(f"[{k}={_shown(v)}]" for k, v in sorted(changed.items()))
+    name = entry.spec.file.named_by
+    if name is not None and name not in signature.parameters:
+        raise unknown_argument(name, signature, where=f"{where}, named_by")
+    label = entry.id + (f"[{_shown(changed[name], _NAME_SHOWN)}]" if name in changed else "")
+    label += "".join(f"[{k}={_shown(v)}]" for k, v in sorted(changed.items()) if k != name)
     parts = {
         "entry": entry.id,
         "entry source": source_digest(entry.at),
         "config": canonical(config),
     }
+    if entry.spec.file.files:
+        parts["entry files"] = canonical({f.name: f.sha256 for f in entry.spec.file.files})
     return entry, label, config, changed, parts

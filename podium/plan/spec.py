@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from podium.declarations.task import FileSpec
+
 
 class Location(msgspec.Struct, frozen=True, kw_only=True):
     """Where a task's or an entry's code lies.
@@ -23,6 +25,7 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
 
     ``key`` and ``key_parts``: see ``podium.plan.keys``. ``entry`` is the label (id and overrides).
     ``config`` is the whole effective configuration passed to the method as keywords.
+    ``files``: what the method reads beside the problem.
     ``time_limit`` in seconds of wall clock and ``memory_limit`` in bytes of resident size;
     ``None`` means unlimited.
     """
@@ -52,3 +55,4 @@ class RunSpec(msgspec.Struct, frozen=True, kw_only=True):
     time_limit: float | None = None
     memory_limit: int | None = None
     argv: tuple[str, ...] = ()
+    files: tuple[FileSpec, ...] = ()

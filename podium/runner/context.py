@@ -78,6 +78,7 @@ class RunContext:
         self._scratch = scratch
         self._emitted = Emitted(emitted)
         self._progress = progress
+        self._files: Resolver | None = None
         self._deadline = math.inf
         self._rows: list[tuple[int, dict[str, float]]] = []
 
@@ -85,6 +86,33 @@ class RunContext:
         """Count the wall-clock limit from now."""
         if self._spec.time_limit is not None:
             self._deadline = time.monotonic() + self._spec.time_limit
+
+    def find_files(self) -> None:
+        """Find the entry's files, or fetch them, so that the method waits for no network.
+
+        Raises:
+            InputError: see ``Resolver.path``.
+            MissingError: no source has a file.
+        """
+        for spec in self._spec.files:
+            self.files.path(spec.name)
+
+    @property
+    def files(self) -> Resolver:
+        """The declared files of the entry."""
+        if self._files is None:
+            from podium.data.resolver import Resolver
+
+            self._files = Resolver(self._spec.files, self._say)
+        return self._files
+
+    def _say(self, note: str) -> None:
+        self.progress(0.0, 1.0, note)
+
+    @property
+    def used(self) -> tuple[DataDigest, ...]:
+        """The entry's files that were handed out, with their digests."""
+        return () if self._files is None else self._files.used
 
     @property
     def device(self) -> str:

@@ -88,8 +88,8 @@ def execute(
     Whatever the task or the entry does ends up as a status: ``ok``, ``failed`` (an exception of
     any kind, ``SystemExit`` and ``KeyboardInterrupt`` included), ``out_of_memory``, ``invalid``
     (a prediction that breaks the contract, with every fault, or that the scorer refuses),
-    ``skipped`` (a package or a device is missing). Limits of time and memory need another
-    process: see ``podium.runner.local``.
+    ``skipped`` (a package, a device, a file or a model is missing). Limits of time and memory need
+    another process: see ``podium.runner.local``.
 
     ``progress`` gets what the method reports, ``phase`` the words ``build``, ``method`` and
     ``score`` as each begins. ``provenance`` is worked out here if it is not given.
@@ -167,12 +167,8 @@ class _Run:
         draw = load_function(spec.task_at, f"{task.module}:picture") if task.picture else None
         method = load_function(spec.entry_at, spec.function)
         config = config_of(spec)
-        with self._timing("build"), self._blaming("build"):
-            try:
-                instance = build(self.recipe, self.building)
-            except MissingError as missing:
-                reason = with_fix(missing.what, missing.fix)
-                raise _EndedError("skipped", reason, str(missing)) from missing
+        with self._timing("build"), self._blaming("build"), _skipping():
+            instance = build(self.recipe, self.building)
         self._check_instance(instance)
         lengths = named_lengths(task.arrays.public, instance.public)
 
@@ -186,12 +182,15 @@ class _Run:
             tier=spec.tier,
             public=MappingProxyType({k: read_only(v) for k, v in instance.public.items()}),
         )
+        with _skipping():
+            context.find_files()
         self.phase("method")
         context.start_clock()
         start_device(spec.device)
         with self._timing("method"):
             try:
-                returned = method(problem, context, **config)
+                with _skipping():
+                    returned = method(problem, context, **config)
             finally:
                 self._stop_copies()
             self.device_peak = finish_device(spec.device)
@@ -285,9 +284,19 @@ class _Run:
                 device_peak_bytes=self.device_peak,
             ),
             curves=self.context.curves() if self.context else {},
-            data=self.building.used,
+            data=self.building.used + (self.context.used if self.context else ()),
             started=self.started,
         )
+
+
+@contextlib.contextmanager
+def _skipping() -> Iterator[None]:
+    """End the run as ``skipped`` where a file or a service cannot be had."""
+    try:
+        yield
+    except MissingError as missing:
+        reason = with_fix(missing.what, missing.fix)
+        raise _EndedError("skipped", reason, str(missing)) from missing
 
 
 def _check_requirements(spec: RunSpec) -> None:
