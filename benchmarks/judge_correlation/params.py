@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 import numpy as np
 import numpy.typing as npt
@@ -44,17 +46,23 @@ class Texts(Params, frozen=True, kw_only=True):
 
 
 class Hutto(Texts, frozen=True, kw_only=True, tag="hutto"):
-    """One of the four sets of rated sentiment; ``group``: how texts belong together."""
+    """One of the four sets of rated sentiment; ``group``: whether ids name what a text is of."""
 
     member: str
     group: bool
 
 
 class Local(Texts, frozen=True, kw_only=True, tag="local"):
-    """Rated texts in files of the user's own, in ``folder``; read as ``form``."""
+    """Rated texts in JSON files of the user's own, in ``folder``.
+
+    ``form``: ``rows`` for objects with the fields ``text`` and ``score``; ``squality`` for
+    ``all-responses.jsonl`` of that set.
+    """
 
     folder: str
-    form: str
+    form: Literal["rows", "squality"]
+    text: str = "text"
+    score: str = "score"
 
 
 AnyParams = Synthetic | Hutto | Local

@@ -54,9 +54,10 @@ def aligned(prediction: Prediction, ids: Texts, levels: Floats) -> Answers:
     faults = _id_faults(prediction["ids"], ids)
     scores = prediction["scores"]
     faults += _rows("scores is infinite in row", np.isinf(scores))
-    distribution = prediction.get("distribution")
+    distribution: Floats | None = prediction.get("distribution")
+    empty: Flags = np.zeros(scores.size, dtype=np.bool_)
     if distribution is not None:
-        empty = np.isnan(distribution).all(axis=1)
+        empty = np.asarray(np.isnan(distribution).all(axis=1), dtype=np.bool_)
         with np.errstate(over="ignore", invalid="ignore"):
             even = np.abs(distribution.sum(axis=1) - 1.0) <= _ROW_SUM
             good = even & (distribution >= 0).all(axis=1)
@@ -81,7 +82,7 @@ def of_judge(answers: Answers, instance: Instance, rng: np.random.Generator) -> 
     """Return every metric of a judge."""
     levels, gold = instance.public["levels"], instance.hidden["gold"]
     width = float(levels[-1] - levels[0])
-    shifted = instance.hidden["shifted"]
+    shifted: Flags = instance.hidden["shifted"]
     here = ~shifted
     x, y = answers.scores[here], gold[here]
     low, high = pearson_interval(x, y, rng)

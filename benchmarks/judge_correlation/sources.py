@@ -8,13 +8,24 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from podium.benchmarks.judge_correlation import synthetic
-from podium.benchmarks.judge_correlation.params import AnyParams, Synthetic, scale
+from podium.benchmarks.judge_correlation import hutto, local, synthetic
+from podium.benchmarks.judge_correlation.encoding import text_features
+from podium.benchmarks.judge_correlation.params import (
+    AnyParams,
+    Hutto,
+    Local,
+    Synthetic,
+    scale,
+    where,
+)
+from podium.benchmarks.judge_correlation.rated import RatedTexts, halves, split, spread
 from podium.contracts import Array, BuildContext, Recipe
 from podium.seeding import seed_sequence
 
 Floats = npt.NDArray[np.float64]
 
+_HUTTO = "hutto/hutto_ICWSM_2014.tar.gz"
+_MINILM = "minilm/model.zip"
 _ASK = (
     "Grade the vector of numbers from 1 (worst) to {levels} (best). Its quality depends on "
     "{criteria} criteria, each with sweet spots of its own."
@@ -44,7 +55,14 @@ def read_source(params: AnyParams, recipe: Recipe, context: BuildContext) -> Sou
     match params:
         case Synthetic():
             return _synthetic(params, recipe, context)
-    raise NotImplementedError
+        case Hutto():
+            archive = context.files.path(_HUTTO)
+            return _texts(
+                params, hutto.read_set(archive, params.member, group=params.group), recipe, context
+            )
+        case Local():
+            place = context.files.folder(params.folder, local.CONTENT[params.form])
+            return _texts(params, local.read_set(place, params), recipe, context)
 
 
 def fixed_rng(recipe: Recipe, name: str) -> np.random.Generator:
@@ -87,6 +105,50 @@ def _synthetic(params: Synthetic, recipe: Recipe, context: BuildContext) -> Sour
         "shifted": (order >= count),
         "rater": grader.label(exact, params.label_noise, fixed_rng(recipe, "rater"))[order],
     }
+    return Source(public, hidden)
+
+
+def _texts(
+    params: Hutto | Local, texts: RatedTexts, recipe: Recipe, context: BuildContext
+) -> Source:
+    levels = scale(params)
+    texts.check(levels, where(recipe))
+    test, pool = split(texts, params.items, fixed_rng(recipe, "split"))
+    ids, judged = texts.named(test)
+    _, pooled = texts.named(pool)
+    features = text_features(
+        f"judge-{recipe.problem}",
+        [*pooled.tolist(), *judged.tolist()],
+        pool.size,
+        weights=context.files.path(_MINILM),
+        tokens=params.tokens,
+        width=params.width,
+    )
+    drawn = context.rng("train").permutation(pool.size)[: params.train]
+    train, items = features.rows(drawn), features.rows(slice(pool.size, None))
+    public: dict[str, Array] = {
+        "ids": ids,
+        "texts": judged,
+        "rubric": np.array([params.rubric]),
+        "train_texts": pooled[drawn],
+        "train_scores": texts.means(pool[drawn]),
+        "features": items.tokens,
+        "train_features": train.tokens,
+        "lengths": items.lengths,
+        "train_lengths": train.lengths,
+        "embeddings": items.embeddings,
+        "train_embeddings": train.embeddings,
+    }
+    ratings = [texts.ratings[row] for row in test]
+    hidden: dict[str, Array] = {
+        "gold": texts.means(test),
+        "observed": np.stack([spread(found, levels) for found in ratings]),
+        "shifted": np.zeros(test.size, dtype=np.bool_),
+    }
+    if min(found.size for found in ratings) > 1:
+        rng = fixed_rng(recipe, "halves")
+        pairs = np.array([halves(found, rng) for found in ratings])
+        hidden |= {"ratings_a": pairs[:, 0], "ratings_b": pairs[:, 1]}
     return Source(public, hidden)
 
 
