@@ -133,6 +133,7 @@ def _base(maker: Maker, split: Split) -> dict[str, Array]:
         steps=params.steps,
         batch=params.batch,
         learning_rate=params.rate,
+        decay=params.decay,
         generator=maker.torch_generator("training"),
         checkpoints=CHECKPOINTS,
         told=told,

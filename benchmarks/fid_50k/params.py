@@ -22,7 +22,8 @@ class Params(
         features: numbers of either feature map.
         second: the kind of the scorer's map, see ``podium.benchmarks.fid_50k.second``.
         patch, dimension, depth, heads: of the base generator.
-        steps, batch, rate: of its training.
+        steps, batch, rate: of its training, whose rate stays constant.
+        decay: of the moving average of its weights that is the base.
         classifier_steps: of the training of the reward's feature map, and of a perceptron.
         train: share of the pictures to train on; the rest is halved between reward and scorer.
     """
@@ -37,6 +38,7 @@ class Params(
     steps: int
     batch: int
     rate: float
+    decay: float
     classifier_steps: int
     train: float = 0.5
 
@@ -104,6 +106,13 @@ def read_params(recipe: Recipe) -> AnyParams:
             "bad sizes",
             where=where(recipe),
             expected="features, steps, batch and classifier_steps from 1 on",
+        )
+    if not 0.0 <= params.decay < 1.0:
+        raise InputError(
+            "bad decay of the moving average",
+            where=where(recipe),
+            expected="decay from 0 to below 1",
+            found=str(params.decay),
         )
     if params.samples < 10 * params.features:
         raise InputError(

@@ -135,7 +135,7 @@ def test_copies_are_training_pictures_of_the_class(problem: Problem) -> None:
     rows = where_in(samples_of("nearest_copy", problem, steps=2), train)
     chosen = np.array([found[0] for found in rows])
     assert np.array_equal(problem.public["train_labels"][chosen], problem.public["sample_labels"])
-    # The nearest to samples of the base generator: here its noise, whatever the steps.
+    # The nearest to samples of the base generator, from the same noise.
     base = samples_of("base_generator", problem, steps=2)
     distances = np.square(
         base.reshape(SAMPLES, 1, -1).astype(float) - train.reshape(1, 30, -1).astype(float)

@@ -62,15 +62,6 @@ def test_the_seed_and_the_name_decide(
     assert not np.array_equal(drawn(0), drawn(0, "other noise"))
 
 
-def test_entries_that_differ_share_their_noise(problem: Problem, context_of: ContextOf) -> None:
-    """A network of zero weights leaves the noise as it is: the same for all entries."""
-    generation = read_problem(problem)
-    zero = generation.merged(np.zeros(3))
-    first = emit(generation, zero, context_of(0), steps=2, batch=7)["samples"]
-    again = emit(generation, zero, context_of(0), steps=5, batch=7)["samples"]
-    assert np.array_equal(first, again)
-
-
 def test_many_samples_go_to_disk(
     problem: Problem, context_of: ContextOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:

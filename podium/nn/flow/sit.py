@@ -14,6 +14,7 @@ FREQUENCIES = 64
 """Length of the sinusoidal embedding of time."""
 
 _FASTEST = 100.0
+_EARLIEST = 0.05
 _EXPANSION = 2
 _SMALL = 0.02
 
@@ -27,7 +28,14 @@ class SiT(nn.Module):
 
     so a sampler integrates :math:`dx = v\, dt` from t = 1 down to t = 0. Patches become tokens
     with a learned place; time and class give shift, scale and gate of every block. All gates and
-    the last layer start at 0: an untrained network says v = 0.
+    the last layer start at 0.
+
+    The network predicts the picture, and the velocity follows from it:
+
+    .. math:: v = (x_t - \hat x_0(x_t, t)) / \max(t, 0.05)
+
+    A patch of 49 or 192 numbers holds more noise than a narrow token can carry from the first to
+    the last layer; the picture behind it fits. An untrained network says :math:`\hat x_0 = 0`.
 
     Args:
         architecture: its size.
@@ -35,7 +43,9 @@ class SiT(nn.Module):
             that are loaded afterwards.
 
     Source: Ma et al., SiT (ECCV 2024), sections 2 and 3.5; blocks of Peebles and Xie, Scalable
-    Diffusion Models with Transformers (ICCV 2023), section 3.2.
+    Diffusion Models with Transformers (ICCV 2023), section 3.2; the prediction of the picture and
+    its bound of .05 from Li and He, Back to Basics: Let Denoising Generative Models Denoise
+    (arXiv 2511.13720).
     """
 
     def __init__(
@@ -92,8 +102,9 @@ class SiT(nn.Module):
         for block in self.blocks:
             tokens = block(tokens, condition)
         shift, scale = self.last_modulation(condition).unsqueeze(1).chunk(2, dim=-1)
-        velocity = self.leave(torch.addcmul(shift, normalised(tokens), 1 + scale))
-        return self._picture(velocity).to(x.dtype)
+        predicted = self.leave(torch.addcmul(shift, normalised(tokens), 1 + scale))
+        times = t.clamp(min=_EARLIEST).view(-1, 1, 1, 1)
+        return (x - self._picture(predicted).to(x.dtype)) / times
 
     def _condition(self, t: Tensor, labels: Tensor) -> Tensor:
         first, second = self.time

@@ -45,10 +45,12 @@ def test_seven_numbers_are_no_architecture(small: Architecture) -> None:
         Architecture.from_array(small.to_array()[:7])
 
 
-def test_an_untrained_network_says_zero(small: Architecture) -> None:
-    velocity = SiT(small, torch.Generator().manual_seed(0))(*inputs())
+def test_an_untrained_network_says_that_all_is_grey(small: Architecture) -> None:
+    x, t, labels = inputs()
+    t[0] = 0.0
+    velocity = SiT(small, torch.Generator().manual_seed(0))(x, t, labels)
     assert velocity.shape == (6, 3, 4, 8)
-    assert not velocity.any()
+    torch.testing.assert_close(velocity, x / t.clamp(min=0.05).view(-1, 1, 1, 1))
 
 
 def test_patches_are_put_back_where_they_were(model: SiT) -> None:
