@@ -1,0 +1,1 @@
+"""Control: the middle of the scale."""

@@ -1,0 +1,1 @@
+"""Control: ridge regression on shuffled scores."""

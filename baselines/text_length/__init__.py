@@ -1,0 +1,1 @@
+"""Control: the length of the text."""
