@@ -18,7 +18,7 @@ Images = npt.NDArray[np.uint8]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
-BLOCK = 256
+BLOCK = 500
 """Pictures that are generated or trained on at a time: bounds the memory."""
 
 
