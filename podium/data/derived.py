@@ -1,4 +1,4 @@
-"""Arrays that take long to compute from files, kept in the cache."""
+"""Arrays and files that take long to make from other files, kept in the cache."""
 
 from __future__ import annotations
 
@@ -58,10 +58,7 @@ def derived_arrays(
         InputError: a bad name, no array, or one that is not of numbers.
         MissingError: the cache cannot be written.
     """
-    if not _NAME.fullmatch(name):
-        raise InputError(
-            "bad name", where="name", expected="lower case letters, digits, -, _", found=repr(name)
-        )
+    _check_name(name)
     key = _digest(sources, code, parameters)
     path = cache_folder() / "derived" / name / f"{key}.npz"
     found = _read(path)
@@ -73,6 +70,64 @@ def derived_arrays(
             found = _checked(compute())
             _write(path, found)
     return found
+
+
+def derived_folder(
+    name: str,
+    make: Callable[[Path], None],
+    *,
+    sources: Sequence[Path],
+    parameters: Mapping[str, Any],
+) -> Path:
+    """Return a folder of files that ``make`` wrote, once for one set of files and parameters.
+
+    As ``derived_arrays``, for what is read from files by other libraries: a model in another
+    format. Each file is held to the SHA-256 it was written with; a damaged folder is made anew.
+
+    Args:
+        name: what it is, in lower case: the name of its folder in the cache.
+        make: writes files into the empty folder it is given.
+        sources: the files they are made from; their content counts, not their place.
+        parameters: all else they depend on, as JSON.
+
+    Raises:
+        InputError: a bad name.
+        MissingError: the cache cannot be written.
+    """
+    _check_name(name)
+    path = cache_folder() / "derived" / name / _digest(sources, (), parameters)
+    if _is_whole(path):
+        return path
+    with _locked(path.with_suffix(".lock")):
+        if not _is_whole(path):  # another process may have been faster
+            with tempfile.TemporaryDirectory(dir=path.parent, prefix=".new-") as new:
+                part = Path(new) / path.name
+                part.mkdir()
+                with _writable(path):
+                    make(part)
+                    digests = {f.name: sha256_of(f) for f in sorted(part.iterdir())}
+                    (part / _CONTENTS).write_text(json.dumps(digests), encoding="utf-8")
+                    if path.exists():
+                        print(f"{path}: damaged, made anew")
+                        path.rename(Path(new) / "damaged")
+                    part.rename(path)
+    return path
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a folder holds what was written into it."""
+    try:
+        contents = json.loads((path / _CONTENTS).read_text(encoding="utf-8"))
+        return all(sha256_of(path / name) == digest for name, digest in contents.items())
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            "bad name", where="name", expected="lower case letters, digits, -, _", found=repr(name)
+        )
 
 
 def _digest(sources: Sequence[Path], code: Sequence[ModuleType], parameters: Any) -> str:

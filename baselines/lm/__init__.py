@@ -1,0 +1,1 @@
+"""Any language model of lm-eval's registry as a judge."""

@@ -1,0 +1,1 @@
+"""Language models as judges: local ones, and whatever lm-eval's registry holds."""
