@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from podium.cli.options import EPILOG, Json, Names, StoreOption, folder_path, split
+from podium.cli.verbs_export import export_app
 from podium.cli.verbs_records import claims, compare, reproduce, show
 from podium.errors import InputError
 
@@ -131,6 +132,15 @@ def run(
         list[str] | None,
         typer.Option("--set", help="Change an argument: key=value or entry.key=value."),
     ] = None,
+    lm: Annotated[
+        str | None,
+        typer.Option(
+            "--lm", metavar="KIND", help="Run a model of lm-eval: hf, vllm, … (docs/lm.md)."
+        ),
+    ] = None,
+    lm_args: Annotated[
+        str | None, typer.Option("--lm-args", help="Its arguments: pretrained=NAME,…")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Run finished runs again.")] = False,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say for each run why it runs; run nothing.")
@@ -159,6 +169,8 @@ def run(
         store=store,
         added=tuple(entry or ()),
         assignments=tuple(assignments or ()),
+        lm=lm,
+        lm_args=lm_args,
         force=force,
         explain=explain,
         as_json=as_json,
@@ -238,3 +250,4 @@ def score(
 
 
 app.command(epilog=EPILOG)(reproduce)
+app.add_typer(export_app, name="export")

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,8 @@ from podium.store.store import Store
 FAULTS = ("failed", "timeout", "out_of_memory", "invalid")
 INTERRUPTED = 130
 TABLES = "podium.cli.tables"
+LM_ENTRY = "lm"
+"""The entry that ``--lm`` runs."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Options:
     store: Path | None
     added: tuple[Path, ...]
     assignments: tuple[str, ...]
+    lm: str | None
+    lm_args: str | None
     force: bool
     explain: bool
     as_json: bool
@@ -57,6 +61,7 @@ class Options:
 
 def run(options: Options) -> int:
     """Run what the options ask for; return the exit code."""
+    options = _with_model(options)
     check_folders(options.added)
     registry = load_registry(options.added)
     check_names(options.entries, [*registry.entries, *(b.name for b in registry.broken)])
@@ -126,6 +131,29 @@ def check_device(device: str) -> str:
     if re.fullmatch(r"cpu|cuda(:[0-9]{1,4})?", device):
         return device
     raise InputError("unknown device", where=f"--device {device}", expected="cpu, cuda or cuda:N")
+
+
+def _with_model(options: Options) -> Options:
+    """Read ``--lm KIND --lm-args ARGS`` as the entry ``lm`` with that model."""
+    if options.lm is None:
+        if options.lm_args is not None:
+            raise InputError(
+                "arguments of no model", where=f"--lm-args {options.lm_args}", fix="--lm KIND"
+            )
+        return options
+    if not re.fullmatch(r"[A-Za-z0-9_.-]+", options.lm):
+        raise InputError(
+            "bad kind of model",
+            where=f"--lm {options.lm}",
+            expected="a name of lm-eval's registry, such as hf",
+            fix="--lm KIND --lm-args key=value,...",
+        )
+    model = ",".join(filter(None, (options.lm, options.lm_args)))
+    return replace(
+        options,
+        entries=(*options.entries, LM_ENTRY),
+        assignments=(*options.assignments, f"{LM_ENTRY}.model={model}"),
+    )
 
 
 def _request(options: Options, registry: Registry) -> Request:
