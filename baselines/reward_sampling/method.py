@@ -32,7 +32,7 @@ def run(
     reference: int = 1000,
     steps: int = 10,
     keep: float = 0.25,
-    updates: int = 100,
+    updates: int = 50,
     batch: int = 128,
     learning_rate: float = 1e-4,
     sampler: Literal["ode", "sde"] = "ode",

@@ -26,7 +26,7 @@ def run(
     reference: int = 1000,
     refresh: int = 2,
     steps: int = 10,
-    spread: float = 0.1,
+    spread: float = 0.2,
     learning_rate: float = 0.003,
     start: float = 0.7,
     sampler: Literal["ode", "sde"] = "ode",
