@@ -30,7 +30,8 @@ def line_scores(items: Items, train: Floats, judged: Floats) -> Floats:
     mean = float(train.mean())
     spread = float(np.square(train - mean).sum())
     slope = float((train - mean) @ items.train_scores) / spread if spread > 0 else 0.0
-    return np.clip(items.train_scores.mean() + slope * (judged - mean), items.low, items.high)
+    found: Floats = items.train_scores.mean() + slope * (judged - mean)
+    return np.clip(found, items.low, items.high)
 
 
 def ridge_scores(
