@@ -62,7 +62,7 @@ class Judge(nn.Module):
         self.reader = linear(features, width, generator)
         self.own = nn.ModuleList(linear(width, width, generator) for _ in range(4))
         self.item = nn.ModuleList(linear(width, width, generator) for _ in range(4))
-        self.hidden = linear(width, 2 * width, generator)
+        self.gate, self.hidden = (linear(width, 2 * width, generator) for _ in range(2))
         self.output = linear(2 * width, width, generator)
         self.symbol_head = linear(width, symbols, generator)
         self.level_head = linear(width, levels, generator)
@@ -151,7 +151,9 @@ class Judge(nn.Module):
         scores = queries @ memory.keys.mT * queries.shape[-1] ** -0.5 + memory.padding
         read = scores.softmax(-1) @ memory.values
         states = states + merge(read.transpose(1, 2).flatten(2))
-        hidden = nn.functional.gelu(self.hidden(normalised(states)))
+        seen = normalised(states)
+        # Gated: what has been written says what to look for in the item.
+        hidden = nn.functional.gelu(self.gate(seen)) * self.hidden(seen)
         states = normalised(states + self.output(hidden))
         return states.view(batch, samples, -1, states.shape[-1])
 
@@ -162,4 +164,5 @@ class Judge(nn.Module):
 
 
 def _drawn(rows: int, width: int, generator: torch.Generator) -> nn.Parameter:
-    return nn.Parameter(torch.randn(rows, width, generator=generator))
+    # Small beside what is read of an item, which would else be lost in the normalisation.
+    return nn.Parameter(0.2 * torch.randn(rows, width, generator=generator))
