@@ -39,6 +39,7 @@ class CausalJudge:
         dtype: what it computes in.
         device: a torch device.
         batch: prompts at a time.
+        chat: whether prompts go through the tokenizer's chat template; None: if it has one.
 
     Raises:
         InputError: the folder holds no such model.
@@ -46,7 +47,13 @@ class CausalJudge:
     """
 
     def __init__(
-        self, folder: Path, *, dtype: DType = "bfloat16", device: str = "cpu", batch: int = 8
+        self,
+        folder: Path,
+        *,
+        dtype: DType = "bfloat16",
+        device: str = "cpu",
+        batch: int = 8,
+        chat: bool | None = None,
     ) -> None:
         if batch < 1:
             raise InputError("bad batch", where="batch", expected="1 or more", found=str(batch))
@@ -69,6 +76,7 @@ class CausalJudge:
         self._model = model.to(device).eval()
         self._device = device
         self._batch = batch
+        self._chat = bool(self._tokenizer.chat_template) if chat is None else chat
         ends = getattr(model.generation_config, "eos_token_id", None)
         ends = ends if isinstance(ends, list) else [ends]
         self._ends = {e for e in (*ends, self._tokenizer.eos_token_id) if e is not None}
@@ -144,7 +152,7 @@ class CausalJudge:
         return result
 
     def _encode(self, prompt: str) -> list[int]:
-        if self._tokenizer.chat_template:
+        if self._chat:
             prompt = self._tokenizer.apply_chat_template(
                 [{"role": "user", "content": prompt}], add_generation_prompt=True, tokenize=False
             )
@@ -153,7 +161,7 @@ class CausalJudge:
 
     def _continuation(self, text: str) -> Tokens:
         # After a chat template the answer begins a line, else it follows "Score:".
-        written = text if self._tokenizer.chat_template else f" {text}"
+        written = text if self._chat else f" {text}"
         return tuple(self._tokenizer(written, add_special_tokens=False)["input_ids"])
 
     def _states(self, prompts: Sequence[str]) -> Iterator[tuple[list[int], _State]]:
