@@ -71,7 +71,7 @@ class MiniLM:
         try:
             with zipfile.ZipFile(archive) as bundle:
                 weights = safetensors.torch.load(bundle.read("model.safetensors"))
-                words = bundle.read("tokenizer.json")
+                self._tokenizer: Tokenizer = Tokenizer.from_buffer(bundle.read("tokenizer.json"))
             self._network = _Encoder()
             weights.pop("embeddings.position_ids", None)
             kept = {name: w for name, w in weights.items() if not name.startswith("pooler.")}
@@ -84,7 +84,6 @@ class MiniLM:
                 found=" ".join(str(error).split())[:200],
             ) from error
         self._network.eval().requires_grad_(False)
-        self._tokenizer: Tokenizer = Tokenizer.from_buffer(words)
         self._tokenizer.no_padding()
 
     def encode(self, texts: Sequence[str], *, longest: int, batch: int = _BATCH) -> Encoded:
