@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,6 +75,9 @@ class CausalJudge:
                     found=" ".join(str(error).split())[:200],
                 ) from error
         self._model = model.to(device).eval()
+        # The cache's name as an argument and in the output changed within transformers 5.
+        arguments = inspect.signature(model.forward).parameters
+        self._cache_name = "cache" if "cache" in arguments else "past_key_values"
         self._device = device
         self._batch = batch
         self._chat = bool(self._tokenizer.chat_template) if chat is None else chat
@@ -173,7 +177,8 @@ class CausalJudge:
         cache = None
         if shared:
             start = torch.tensor([encoded[0][:shared]], device=self._device)
-            cache = self._model(start, use_cache=True, logits_to_keep=1).past_key_values
+            out = self._model(start, use_cache=True, logits_to_keep=1)
+            cache = getattr(out, self._cache_name)
         order = sorted(range(len(encoded)), key=lambda row: len(encoded[row]))
         for first in range(0, len(order), self._batch):
             rows = order[first : first + self._batch]
@@ -205,11 +210,11 @@ class CausalJudge:
             ids,
             attention_mask=state.mask,
             position_ids=positions,
-            past_key_values=state.cache,
             use_cache=True,
             logits_to_keep=1,
+            **{self._cache_name: state.cache},
         )
-        state.cache = out.past_key_values
+        state.cache = getattr(out, self._cache_name)
         state.logits = out.logits[:, -1].float()
 
 

@@ -67,3 +67,32 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tiny_chat_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with a chat template."""
     return save_tiny_model(tmp_path_factory.mktemp("chat"), chat=True)
+
+
+@pytest.fixture(scope="session")
+def number_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that goes on with a digit from 0 to 4, which depends on the text."""
+    from podium.lm.packages import package
+    from podium.lm.prompts import judge_prompt
+
+    transformers = package("transformers")
+    folder = save_tiny_model(tmp_path_factory.mktemp("numbers"), seed=3)
+    model = transformers.AutoModelForCausalLM.from_pretrained(str(folder))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
+    digits = [2 + string.printable.index(c) for c in "01234"]
+    prompts = [judge_prompt("Rate it.", f"text {row}", [-4, 4]) for row in range(16)]
+    with torch.no_grad():
+        states = [
+            model.model(torch.tensor([tokenizer(p)["input_ids"]])).last_hidden_state[0, -1]
+            for p in prompts
+        ]
+        common = torch.stack(states).mean(dim=0)
+        common /= common.norm()
+        # What all prompts have in common decides nothing; no other character is ever likely.
+        rows = model.lm_head.weight[digits].clone()
+        rows -= (rows @ common)[:, None] * common
+        model.lm_head.weight.zero_()
+        model.lm_head.weight[:] = -100 * common
+        model.lm_head.weight[digits] = rows
+    model.save_pretrained(str(folder))
+    return folder
