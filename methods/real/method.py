@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import torch
 
 from podium.contracts import Context, Prediction, Problem
-from podium.nn.judge.losses import Form, real_loss
+from podium.nn.judge.losses import real_loss
 from podium.nn.judge.reinforced import reinforce
 from podium.nn.judge.settings import JudgeSettings, check_weight
 from podium.nn.judge.training import Batch, Trainer
@@ -16,7 +18,7 @@ def run(
     problem: Problem,
     context: Context,
     *,
-    form: Form = "paper",
+    form: Literal["paper", "released"] = "paper",
     strength: float = 1.0,
     refinement: float = 1.0,
     steps: int = 400,
