@@ -80,7 +80,7 @@ def number_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = transformers.AutoModelForCausalLM.from_pretrained(str(folder))
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder))
     digits = [2 + string.printable.index(c) for c in "01234"]
-    prompts = [judge_prompt("Rate it.", f"text {row}", [-4, 4]) for row in range(16)]
+    prompts = [judge_prompt("Rate it.", f"text {row}: {{x}} % é", [-4, 4]) for row in range(16)]
     with torch.no_grad():
         states = [
             model.model(torch.tensor([tokenizer(p)["input_ids"]])).last_hidden_state[0, -1]

@@ -141,8 +141,8 @@ def test_the_stock_command_agrees_on_a_model_with_a_limit(
 ) -> None:
     built = instance()
     write_task(tmp_path / "tasks", "my-set", "Mine", 1, built)
-    arguments = ("--model_args", f"pretrained={number_model},dtype=float32", "--limit", "16")
-    arguments += ("--device", "cpu", "--gen_kwargs", "max_gen_toks=1,do_sample=False")
+    arguments = ["--model_args", f"pretrained={number_model},dtype=float32", "--limit", "16"]
+    arguments += ["--device", "cpu", "--gen_kwargs", "max_gen_toks=1,do_sample=False"]
     results, rows = stock(tmp_path / "tasks", tmp_path / "out", "hf", *arguments)
     words = [row["filtered_resps"][0] for row in sorted(rows, key=lambda row: row["doc_id"])]
     assert len(words) == 16
