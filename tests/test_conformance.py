@@ -15,6 +15,8 @@ from podium.check.task import REFUSED, check_tasks
 from podium.cli.new import new_method
 from podium.registry.registry import load_registry
 
+pytestmark = pytest.mark.timeout(900)  # the first test of a task checks all of its entries
+
 REGISTRY = load_registry(plugins=False)
 
 
