@@ -249,7 +249,9 @@ def test_the_mixture_is_skewed_for_training_only() -> None:
             assert larger == pytest.approx(share, abs=0.12)
 
 
-@pytest.mark.parametrize("change", [{"train": 1.0}, {"features": 0}, {"samples": 159}, {"size": 3}, {"decay": 1.0}])
+@pytest.mark.parametrize(
+    "change", [{"train": 1.0}, {"features": 0}, {"samples": 159}, {"size": 3}, {"decay": 1.0}]
+)
 def test_bad_parameters_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=f"fid_50k/{SMOKE}"):
         read_params(recipe_of(**change))
