@@ -164,7 +164,7 @@ class CausalJudge:
         return list(self._tokenizer(prompt)["input_ids"])
 
     def _continuation(self, text: str) -> Tokens:
-        # After a chat template the answer begins a line, else it follows "Score:".
+        # After a chat template the answer begins a line, else it follows "...:".
         written = text if self._chat else f" {text}"
         return tuple(self._tokenizer(written, add_special_tokens=False)["input_ids"])
 

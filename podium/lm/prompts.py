@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy.typing as npt
 
-_FORM = "{rubric}\nAnswer with one number from {low} to {high}.\n\nText: {text}\nScore:"
+_FORM = "{rubric}\n\nText: {text}\nScore (a number from {low} to {high}):"
+"""The scale stands last: a small model asked for a bare score writes 100, whatever the rubric."""
 
 
 def judge_prompt(rubric: str, text: str, levels: npt.ArrayLike) -> str:

@@ -42,7 +42,7 @@ class Scripted:
 
 
 def words_of(prompt: str) -> str:
-    return prompt.partition("Text: ")[2].rpartition("\nScore:")[0]
+    return prompt.partition("Text: ")[2].rpartition("\nScore (")[0]
 
 
 def test_scores_are_read_from_what_the_model_writes() -> None:
@@ -122,5 +122,5 @@ def test_a_text_longer_than_the_context_is_cut_and_counted(tiny_model: Path) -> 
     assert found.cut == 1
     assert asked[0] == judge_prompt("Rate.", "short", SCALE)
     assert asked[1].startswith("Rate.")
-    assert asked[1].endswith("Score:")
+    assert asked[1].endswith("(a number from 1 to 5):")
     assert 100 < len(asked[1]) <= 128 - 16
