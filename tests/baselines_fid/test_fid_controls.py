@@ -39,7 +39,7 @@ def plain_problem() -> Problem:
     size = Architecture(4, 4, 1, 2, 8, 1, 2, CLASSES)
     # An untrained network predicts grey whatever the noise: its last layer is 0.
     weights = to_vector(SiT(size, torch.Generator().manual_seed(0)))
-    weights = weights + rng.normal(0, 0.2, weights.shape).astype(np.float32)
+    weights = weights + rng.normal(0, 0.5, weights.shape).astype(np.float32)
     classifier = ClassifierSize(4, 4, 1, CLASSES, 5)
     public: dict[str, Array] = {
         "train_images": train[0],
