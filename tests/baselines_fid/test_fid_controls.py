@@ -27,7 +27,7 @@ CLASSES = 3
 
 
 def plain_problem() -> Problem:
-    """Class k is of grey 80 k with a little noise; the generator has random weights."""
+    """Class k is of grey 80 k with a little noise; the generator is not trained."""
     rng = np.random.default_rng(0)
 
     def split(count: int) -> tuple[Array, Array]:
@@ -37,9 +37,10 @@ def plain_problem() -> Problem:
 
     train, reward = split(30), split(12)
     size = Architecture(4, 4, 1, 2, 8, 1, 2, CLASSES)
-    # An untrained network predicts grey whatever the noise: its last layer is 0.
-    weights = to_vector(SiT(size, torch.Generator().manual_seed(0)))
-    weights = weights + rng.normal(0, 0.5, weights.shape).astype(np.float32)
+    model = SiT(size, torch.Generator().manual_seed(0))
+    # The last layer starts at 0: a network without any training predicts grey whatever the noise.
+    torch.nn.init.normal_(model.leave.weight, generator=torch.Generator().manual_seed(1))
+    weights = to_vector(model)
     classifier = ClassifierSize(4, 4, 1, CLASSES, 5)
     public: dict[str, Array] = {
         "train_images": train[0],
