@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from podium.check.finding import Finding
 from podium.declarations import toml
-from podium.declarations.signature import effective_config
+from podium.declarations.signature import Signature, effective_config
 from podium.errors import InputError
 from podium.plan.keys import source_digest
 from podium.plan.planner import signature_of
@@ -53,24 +54,34 @@ def _code_faults(entry: Entry) -> list[str]:
         signature = signature_of(entry)
     except InputError as error:
         return [str(error)]
-    faults = []
-    for name, value in entry.spec.config.items():
-        # One at a time, so that every faulty value is named and not only the first.
-        single = replace(
-            signature,
-            parameters={n: p for n, p in signature.parameters.items() if n == name},
-        )
-        where = _line_in_toml(entry, f".config.{name}")
-        known = name in signature.parameters
-        try:
-            effective_config(single if known else signature, {name: value}, {}, where=where)
-        except InputError as error:
-            faults.append(str(error))
+    faults = [
+        *_config_faults(entry, signature, "config", entry.spec.config),
+        *_config_faults(entry, signature, "smoke", entry.spec.file.smoke),
+    ]
     if not faults:
         try:
             effective_config(
                 signature, entry.spec.config, {}, where=_line_in_toml(entry, ".config")
             )
+        except InputError as error:
+            faults.append(str(error))
+    return faults
+
+
+def _config_faults(
+    entry: Entry, signature: Signature, table: str, given: dict[str, Any]
+) -> list[str]:
+    faults = []
+    for name, value in given.items():
+        # One at a time, so that every faulty value is named and not only the first.
+        single = replace(
+            signature,
+            parameters={n: p for n, p in signature.parameters.items() if n == name},
+        )
+        where = _line_in_toml(entry, f".{table}.{name}")
+        known = name in signature.parameters
+        try:
+            effective_config(single if known else signature, {name: value}, {}, where=where)
         except InputError as error:
             faults.append(str(error))
     return faults

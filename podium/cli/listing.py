@@ -201,6 +201,7 @@ def _info_entry(entry: Entry, *, as_json: bool) -> None:
                 "summary": entry.spec.summary,
                 "tasks": list(entry.spec.file.tasks),
                 "arguments": arguments,
+                "smoke": entry.spec.file.smoke,
                 "devices": list(entry.spec.file.devices),
                 "requires": list(entry.spec.file.requires),
                 "extra": entry.spec.file.extra,
@@ -217,4 +218,7 @@ def _info_entry(entry: Entry, *, as_json: bool) -> None:
         print(f"paper: {', '.join(x for x in (paper.title, paper.authors, paper.venue) if x)}")
     print("arguments (change one with --set name=value)")
     print_columns([(n, a["type"], repr(a["value"])) for n, a in arguments.items()])
+    if entry.spec.file.smoke:
+        smoke = ", ".join(f"{n} = {v!r}" for n, v in entry.spec.file.smoke.items())
+        print(f"in tier smoke: {smoke}")
     print(f"\ncode: {signature.file}:{signature.line}")

@@ -33,6 +33,7 @@ class VariantSpec(Strict, frozen=True, kw_only=True):
 class EntryFile(Strict, frozen=True, kw_only=True):
     """A method's folder: one entry, and one more for every variant.
 
+    ``smoke``: arguments in tier smoke, where a run shows that it runs: fewer steps, say.
     ``files``: what the method reads beside the problem, such as published weights.
     ``named_by``: the argument that says which of many methods this is, such as a model's name. Its
     value stands in the label, ``lm[hf,pretrained=NAME]``, and the entry is run only if it is named.
@@ -48,6 +49,7 @@ class EntryFile(Strict, frozen=True, kw_only=True):
         Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$"),
     ] = "method:run"
     config: dict[str, Any] = {}
+    smoke: dict[str, Any] = {}
     preload: tuple[Text, ...] = ()
     requires: tuple[Text, ...] = ()
     extra: str | None = None
@@ -64,6 +66,7 @@ class EntryFile(Strict, frozen=True, kw_only=True):
         unique("tasks", list(self.tasks))
         unique("files name", [f.name for f in self.files])
         recordable("config", self.config)
+        recordable("smoke", self.smoke)
         for variant in self.variants:
             recordable(f"variant {variant.id!r} config", variant.config)
 
@@ -100,3 +103,7 @@ class EntrySpec(Strict, frozen=True, kw_only=True):
     summary: str
     kind: Kind
     config: dict[str, Any]
+
+    def config_in(self, tier: str) -> dict[str, Any]:
+        """Return what the declaration sets of the arguments of a run in a tier."""
+        return {**self.config, **self.file.smoke} if tier == "smoke" else self.config

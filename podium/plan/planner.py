@@ -197,7 +197,7 @@ def _runs(chosen: _Selection, request: Request, overrides: _Overrides) -> list[R
         "task source": source_digest(task.at),
         "tier": chosen.tier,
     }
-    entries = [_entry_parts(entry, overrides.of(entry)) for entry in chosen.entries]
+    entries = [_entry_parts(e, chosen.tier, overrides.of(e)) for e in chosen.entries]
     limits = next((v for name, v in task.spec.limits.items() if name == chosen.tier), None)
     specs = []
     for problem in chosen.problems:
@@ -275,13 +275,14 @@ def _shown(value: Any, length: int = _SHOWN) -> str:
 
 
 def _entry_parts(
-    entry: Entry, given: dict[str, Any]
+    entry: Entry, tier: str, given: dict[str, Any]
 ) -> tuple[Entry, str, dict[str, Any], dict[str, Any], dict[str, str]]:
     """Return an entry with its label, whole configuration, overrides and parts of the key."""
     signature = signature_of(entry)
     where = f"entry {entry.id}"
-    base = effective_config(signature, entry.spec.config, {}, where=where)
-    config = effective_config(signature, entry.spec.config, given, where=where)
+    declared = entry.spec.config_in(tier)
+    base = effective_config(signature, declared, {}, where=where)
+    config = effective_config(signature, declared, given, where=where)
     changed = {k: config[k] for k in given if config[k] != base[k]}
     name = entry.spec.file.named_by
     if name is not None and name not in signature.parameters:
