@@ -21,8 +21,8 @@ def run(
     start: Literal["uniform", "degree"] = "uniform",
     graph_epsilon: float = 0.02,
     graph_iter: int = 1000,
-    cloud_epsilon: float = 0.01,
-    cloud_iter: int = 100,
+    cloud_epsilon: float = 0.03,
+    cloud_iter: int = 200,
     tolerance: float = 1e-9,
 ) -> Prediction:
     """Take alternating steps for rows and columns, on graphs normalised by degree.

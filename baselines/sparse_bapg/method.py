@@ -17,8 +17,8 @@ def run(
     start: Literal["uniform", "degree"] = "uniform",
     graph_epsilon: float = 0.02,
     graph_steps: int = 1000,
-    cloud_epsilon: float = 0.01,
-    cloud_steps: int = 100,
+    cloud_epsilon: float = 0.03,
+    cloud_steps: int = 200,
     tolerance: float = 1e-9,
     dtype: Literal["float32", "float64"] = "float32",
 ) -> Prediction:
