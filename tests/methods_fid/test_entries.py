@@ -168,7 +168,7 @@ def test_the_whole_set_is_brought_nearer_and_single_rewards_collapse_it(
     assert whole["frechet"] < 0.75 * base["frechet"]
     assert whole["frechet_reward_map"] < 0.75 * base["frechet_reward_map"]
     assert whole["coverage"] > base["coverage"] - 0.1
-    assert single["recall"] < 0.5 * base["recall"]
+    assert single["recall"] < 0.7 * base["recall"]  # the loss that the claims speak of
     assert single["precision"] > base["precision"]
 
 
