@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
+# Before any library reads it: two threads that share busy cores are many times slower than one, and
+# sums over threads differ in their last digits from call to call.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import signal
 from collections.abc import Callable
 from typing import Any
