@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-import numpy as np
-import numpy.typing as npt
-
 from podium.contracts import Context, Prediction, Problem
 from podium.transport import costs as spaces
-from podium.transport.stopping import in_chunks
-
-Floats = npt.NDArray[np.float64]
+from podium.transport.entropic import entropic
 
 
 def run(
@@ -44,8 +39,6 @@ def run(
         max_iter: largest number of steps.
         tolerance: change of the plan at which to stop, POT's default.
     """
-    from podium.transport.pot import ot
-
     context.progress(0, 1, "proximal point")
     source, target = spaces.costs(problem.public)
     a, b = spaces.weights(problem.public)
@@ -55,26 +48,16 @@ def run(
     if graphs:
         source, target = source.normalised(), target.normalised()
         epsilon = graph_epsilon / max(a.size, b.size)
-    left, right = source.dense(), target.dense()
-
-    def advance(plan: Floats, steps: int) -> Floats:
-        return np.asarray(
-            ot.gromov.entropic_gromov_wasserstein(
-                left,
-                right,
-                a,
-                b,
-                epsilon=epsilon,
-                symmetric=True,
-                G0=plan,
-                max_iter=steps,
-                tol=tolerance,
-                solver="PPA",
-                numItermax=graph_scalings if graphs else cloud_scalings,
-                warn=False,
-            )
-        )
-
-    if not graphs:
-        return {"coupling": advance(first, max_iter)}
-    return {"coupling": in_chunks(advance, first, steps=max_iter, tolerance=tolerance)}
+    plan = entropic(
+        "PPA",
+        source,
+        target,
+        a,
+        b,
+        first,
+        epsilon=epsilon,
+        scalings=graph_scalings if graphs else cloud_scalings,
+        max_iter=max_iter,
+        tolerance=tolerance,
+    )
+    return {"coupling": plan}
