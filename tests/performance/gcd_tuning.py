@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from drawing import Drawing
 
 from podium.contracts import Array, Problem, Recipe
 from podium.metrics.discovery import accuracies
@@ -52,30 +53,6 @@ ENTRIES = {
     "cpf_kmeans": KMEANS,
     "token_mlp_kmeans": KMEANS,
 }
-
-
-@dataclass(frozen=True)
-class Drawing:
-    """A context that draws and keeps nothing."""
-
-    seed: int
-    problem: str
-    device: str = "cpu"
-
-    def rng(self, name: str) -> np.random.Generator:
-        """Return a generator of the seed, the problem and ``name``."""
-        return generator(self.seed, "tuning", self.problem, name)
-
-    def torch_generator(self, name: str, device: str | None = None) -> torch.Generator:
-        """Return a torch generator drawn in the same way."""
-        start = int(self.rng(name).integers(2**62))
-        return torch.Generator(device or self.device).manual_seed(start)
-
-    def log(self, step: int, **values: float) -> None:
-        """Keep nothing."""
-
-    def progress(self, done: float, total: float, note: str = "") -> None:
-        """Say nothing."""
 
 
 @dataclass(frozen=True)
